@@ -35,7 +35,7 @@ await (process.argv[2] === 'callers' ? runCallers() : measureAll())
 async function measureAll() {
   const decide = fork(fileURLToPath(new URL('parts/decision-point.mjs', import.meta.url)))
   const callers = fork(SELF, ['callers'])
-  // Else whoever waits for its next message would wait for good.
+  // Else a caller that waits for its next message would wait forever.
   for (const child of [decide, callers]) child.once('exit', (code) => code && process.exit(code))
   try {
     const [{ port: decidePort }] = await once(decide, 'message')

@@ -27,7 +27,7 @@ const ROUND_MS = 400
 const CONNECTIONS = 64
 const WEBHOOKS = 10
 const READERS = 200
-/** At most so many streams of one key may be open. */
+/** At most this many streams of one key may be open. */
 const STREAMS_PER_KEY = 100
 const ARRIVED_WITHIN_MS = 120_000
 

@@ -26,7 +26,7 @@ const ROUNDS = Number(process.env.ROUNDS ?? 5)
 const ROUND_MS = 2000
 const COUNTED_MS = 1000
 const COUNTED = 100
-/** So many policies of each kind. */
+/** This many policies of each kind. */
 const POLICIES = 50
 /** Milliseconds of CPU of a decision without a budget, by connections. */
 const GOALS = { 64: 1, 1: 3 }

@@ -65,7 +65,7 @@ try {
   decide.kill()
 }
 
-/** An agent whose model calls the tool so many times at once in every turn. */
+/** An agent whose model calls the tool this many times at once in every turn. */
 function turnsOf(options, calls) {
   const model = fakeModel()
   const agent = createAgent({ model, ...options })

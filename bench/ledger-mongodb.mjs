@@ -5,7 +5,7 @@
  * at a time, of one process of a server and of three that contend for it.
  * Run: node bench/ledger-mongodb.mjs (MONGODB_URL, else the server for tests)
  */
-import { openMongoStore } from '@countersign/store-mongodb/open'
+import { openMongoStore } from '../server/dist/stores/mongodb/open.js'
 import { inTurns, median, ratioOf } from './parts/figures.mjs'
 import { benchDatabase } from './parts/mongodb.mjs'
 import { StoredDecisions } from './parts/stored-decisions.mjs'

@@ -7,7 +7,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openSqliteStore } from '@countersign/store-sqlite/open'
+import { openSqliteStore } from '../server/dist/stores/sqlite/open.js'
 import { inTurns, median, ratioOf } from './parts/figures.mjs'
 import { StoredDecisions } from './parts/stored-decisions.mjs'
 
@@ -38,7 +38,7 @@ async function timeDurable(decisions, account) {
   return ((performance.now() - started) * 1000) / (GROUPS * GROUP)
 }
 
-/** An account with so many holds in it. */
+/** An account with this many holds in it. */
 async function filled(decisions, kind, holds) {
   const account = { policy_id: `${kind}-${holds}`, unit: 'eur', period: 'total', agent_id: null, starts_at: null }
   for (let left = holds; left > 0; left -= GROUP) {

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { openSqliteStore } from '@countersign/store-sqlite/open'
+import { openSqliteStore } from '../server/dist/stores/sqlite/open.js'
 import { cpuOf } from './parts/cpu.mjs'
 import { inTurns, median, ratioOf } from './parts/figures.mjs'
 import { policies, requests } from './parts/question.mjs'
@@ -115,10 +115,10 @@ async function startWithoutProofs() {
   child.kill('SIGTERM')
   await once(child, 'exit')
   const store = await openSqliteStore({ dataDir: join(folder, 'data') })
-  const reader = await store.feed.holdReader('trees', 'bench', 60_000)
+  const reader = await store.readers.hold('trees', 'bench', 60_000)
   const positions = Object.fromEntries(Object.keys(reader.positions).map((log) => [log, Number.MAX_SAFE_INTEGER]))
   const nothing = { deliveries: [], counts: [], nodes: [], checkpoints: [] }
-  if (!(await store.feed.save({ reader, positions, state: reader.state, ...nothing })))
+  if (!(await store.readers.save({ reader, positions, state: reader.state, ...nothing })))
     throw new Error('Somebody else has the reader.')
   await store.close()
   const server = await startServer(folder)

@@ -34,7 +34,7 @@ async function measureAll() {
       throw new Error(`A process of the bench has ended: ${code ?? signal}.`)
     }),
   )
-  // Whoever ends at the end is expected to.
+  // A process that ends at the end is expected to.
   for (const end of ended) end.catch(() => {})
   try {
     await Promise.race([...ended, measure(server, callers)])

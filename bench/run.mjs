@@ -24,7 +24,7 @@ if (unknown.length > 0) {
   process.exit(2)
 }
 
-await prepare(fileURLToPath(new URL('..', import.meta.url)))
+await prepare(fileURLToPath(new URL('..', import.meta.url)), 'tests')
 
 const failed = []
 for (const name of asked.length > 0 ? asked : every) {

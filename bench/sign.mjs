@@ -57,7 +57,7 @@ for (const one of CASES) await measure(one)
 const rounds = []
 for (let round = 0; round < ROUNDS; round += 1) {
   const results = new Map()
-  // Each round begins with another case: whoever goes first may profit from an idle moment.
+  // Each round begins with another case: the case that goes first may profit from an idle moment.
   for (let i = 0; i < CASES.length; i += 1) {
     const one = CASES[(i + round) % CASES.length]
     results.set(one.name, await measure(one))

@@ -9,7 +9,7 @@ import { mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { openSqliteStore } from '@countersign/store-sqlite/open'
+import { openSqliteStore } from '../server/dist/stores/sqlite/open.js'
 import { cpuOf } from './parts/cpu.mjs'
 
 const ROUNDS = 5

@@ -2,8 +2,9 @@
 import base64, collections, functools, hashlib, json, re, sys
 NAME, B64, LAST = r"[^\s+]+", "[A-Za-z0-9+/]", "[AEIMQUYcgkosw048]="  # LAST: there is only one spelling in base64
 SIGNATURE = f"— ({NAME}) ((?:{B64}{{4}})+(?:{B64}{{2}}{LAST}|{B64}[AQgw]==)?)\n"
-NOTE = re.compile(rf"((({NAME}/(?:root|log/([^\s+/]+)))\n(0|[1-9][0-9]*)\n({B64}{{42}}{LAST})\n)\n(?:{SIGNATURE})+)")
-CHECKPOINT = re.compile(r'\{"checkpoint":("(?:[^"\\\x00-\x1f]|\\[n"\\])*")\}')
+NOTE = re.compile(rf"((({NAME}/(?:root(?:\.[^\s+/]+)?|log/([^\s+/]+)))\n(0|[1-9][0-9]*)\n({B64}{{42}}{LAST})\n)\n(?:{SIGNATURE})+)")
+TEXT = r'"(?:[^"\\\x00-\x1f]|\\[n"\\])*"'
+CHECKPOINT, PROBLEM = (re.compile(rf'\{{"{name}":({TEXT})\}}') for name in ("checkpoint", "problem"))
 ENTRY = re.compile(r'(\{.*"index":(0|[1-9][0-9]*),)"leaf":"([A-Za-z0-9_-]{43})",("log":".*\})')  # the last "leaf"
 P, L = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493  # Ed25519: the field, the order of the base point
 D, I = -121665 * pow(121666, -1, P) % P, pow(2, (P - 1) // 4, P)  # the constant of the curve, a square root of -1
@@ -25,36 +26,60 @@ def grow(log, node=None, size=1):  # append a leaf, if there is one, and compare
     while node and size in tree: node, size = sha256(b"\1" + tree.pop(size) + node), 2 * size
     if node: tree[size] = node
     root = functools.reduce(lambda a, b: sha256(b"\1" + b + a), [tree[n] for n in sorted(tree)] or [sha256(b"")])
-    due.pop((log, sum(tree)), {root}) == {root} or fault(f"log {log or '(root)'!a} has another root at {sum(tree)}")
+    for name in [log] if log else roots:  # the root log may have had several names
+        due.pop((name, sum(tree)), {root}) == {root} or fault(f"log {name!a} has another root at {sum(tree)}")
+def leave_root():  # a checkpoint follows: the store was restored, and the root log goes on under another name
+    lost.update(key for key in due if key[0] == ended[0])
+    for key in lost: due.pop(key, None)
+    roots.discard(ended[0]), past.add(ended[0])
+    grow("", sha256(b"\0" + ended[1][0].encode()))
+def end_checkpoints(key, parts):  # no checkpoint follows
+    note, text, name = parts
+    pairs = [(k, base64.b64decode(s)) for n, s in re.findall(SIGNATURE, note) for k in keys if n == name]
+    fitting = [(k, s) for k, s in pairs if s[:4] == sha256(f"{name}\n\1".encode() + k)[:4]]
+    fitting and all(signs(k, s[4:], text.encode()) for k, s in fitting) or fault("no known key signed the root log")
+    roots == {key} and all(k in last or k == key for k, _ in due) or fault("a log is gone of which a note was kept")
 trees, due, last, log, code, where, line = {}, collections.defaultdict(set), {}, "", 1, "before line 1", b""
+roots, past, lost, ended, begun = set(), set(), set(), None, False  # ended: the last note of a root log
 try:
     keys = [base64.urlsafe_b64decode(key["x"] + "=") for key in json.load(open(sys.argv[2], "rb"))["keys"]]
     kept = open(sys.argv[3], "rb").read().decode() if sys.argv[3:] else ""
     NOTE.sub("", kept) and fault("the kept notes are not notes one after another")
-    for *_, name, size, root, _, _ in NOTE.findall(kept): int(size) and due[name, int(size)].add(base64.b64decode(root))
+    for _, _, origin, name, size, root, _, _ in NOTE.findall(kept):
+        if not int(size): continue
+        if not name: roots.add(name := "/" + origin.rsplit("/", 1)[1])
+        due[name, int(size)].add(base64.b64decode(root))
     for code, where, line in ((2, f"line {n}", line) for n, line in enumerate(open(sys.argv[1], "rb"), 1)):
         if not line.endswith(b"\n"): break
+        if PROBLEM.fullmatch(line[:-1].decode()): line = b""; break
         if hit := CHECKPOINT.fullmatch(text := line[:-1].decode()):
             note, text, name, log, size, root, *_ = (NOTE.fullmatch(json.loads(hit[1])) or fault("no note")).groups("")
-            "" not in last and int(size) >= last.get(log, bool(log)) or fault("this checkpoint is not in its place")
-            last[log] = int(size); due[log, int(size)].add(base64.b64decode(root))
-            grow(""), grow(log)
-            if log: grow("", sha256(b"\0" + note.encode()))
+            begun and fault("this checkpoint is not in its place")
+            if ended: leave_root(); ended = None
+            if log:
+                int(size) >= last.get(log, 1) or fault("this checkpoint is smaller than one before it")
+                last[log] = int(size); due[log, int(size)].add(base64.b64decode(root))
+                grow(log), grow("", sha256(b"\0" + note.encode()))
             else:
-                pairs = [(k, base64.b64decode(s)) for n, s in re.findall(SIGNATURE, note) for k in keys if n == name]
-                fitting = [(k, s) for k, s in pairs if s[:4] == sha256(f"{name}\n\1".encode() + k)[:4]]
-                fitting and all(signs(k, s[4:], text.encode()) for k, s in fitting) or fault("no known key signed it")
-                all(k in last and (k, n) != ("", int(size)) for k, n in due) or fault("wrong size, or a kept log lost")
+                roots.add(key := "/" + name.rsplit("/", 1)[1])
+                key not in past or fault("this root log has had its last checkpoint")
+                due[key, int(size)].add(base64.b64decode(root))
+                grow("")
+                (key, int(size)) not in due or fault("the size is not the number of checkpoints")
+                ended = key, (note, text, name)
         else:
+            if not begun and ended: end_checkpoints(*ended)
             hit, entry = ENTRY.fullmatch(text) or fault("this is no entry"), json.loads(text, parse_constant=int)
             before, log, index = log, entry["log"], int(hit[2])
             where, leaf = f"{where}, log {log!a}, index {index}", sha256(b"\0" + (hit[1] + hit[4]).encode())
             base64.urlsafe_b64encode(leaf)[:43].decode() == hit[3] or fault("the leaf is not the hash of the entry")
             " ".join(entry) == "actor agent_id at data id index leaf log subject type" or fault("the members are wrong")
-            "" in last and (log == before or index == 0) or fault("this log is not in its place")
+            begun = True
+            ended and (log == before or index == 0) or fault("this log is not in its place")
             index == sum(trees.get(log, ())) < last.get(log, 0) or fault("an entry was added, removed or moved")
             grow(log, leaf)
-    code = 0 if line.endswith(b"\n") and "" in last and not due else 3
-    message = ", ".join(f"log {log!a} has {sum(trees[log])} of {size} entries" for log, size in last.items() if log)
+    if ended and not begun: end_checkpoints(*ended)
+    code = 0 if line.endswith(b"\n") and ended and not due and not lost else 3
+    message = ", ".join(f"log {log!a} has {sum(trees[log])} of {size} entries" for log, size in last.items())
 except Exception as error: code, message = 1 if isinstance(error, OSError) else code, error
 sys.exit(print(f"{('intact', 'not verified', 'tampered', 'incomplete')[code]}: {where}: {message}") or code)

@@ -1,5 +1,5 @@
 /**
- * Adds to package-lock.json the optional packages of other platforms that npm left out.
+ * Adds to the lock files the optional packages of other platforms that npm left out.
  *
  * npm writes an optional dependency into the lock file only when the registry it talked to could serve it at that
  * moment, and `npm ci` then refuses the lock file as incomplete. Run this after an `npm install` that changed the lock
@@ -7,6 +7,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { LOST_ANSWERS } from './test-tiers.mjs'
 
 /**
  * @typedef {{ version?: string, optional?: boolean, dev?: boolean, optionalDependencies?: Record<string, string> }} LockEntry
@@ -57,12 +58,17 @@ export function missingEntries(lock) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const file = fileURLToPath(new URL('../package-lock.json', import.meta.url))
+  for (const folder of ['.', LOST_ANSWERS]) complete(`${folder}/package-lock.json`)
+}
+
+/** @param {string} path below the root */
+function complete(path) {
+  const file = fileURLToPath(new URL(`../${path}`, import.meta.url))
   const lock = JSON.parse(readFileSync(file, 'utf8'))
   const missing = missingEntries(lock)
   const sorted = Object.entries({ ...lock.packages, ...missing }).sort(([a], [b]) => a.localeCompare(b, 'en'))
   if (Object.keys(missing).length > 0) {
     writeFileSync(file, `${JSON.stringify({ ...lock, packages: Object.fromEntries(sorted) }, null, 2)}\n`)
   }
-  console.log(`${Object.keys(missing).length} missing entries added to package-lock.json`)
+  console.log(`${Object.keys(missing).length} missing entries added to ${path}`)
 }

@@ -17,8 +17,8 @@ const dataDir = process.env.DEMO_DATA_DIR || join(root, 'data-demo')
 const MARK = 'emptied-by-npm-run-demo'
 const POLL_MS = 50
 
-await prepare(root)
-const { isFileLocked } = await load('packages/durable-files/dist/index.js')
+await prepare(root, 'server')
+const { isFileLocked } = await load('server/dist/durable-files/file-lock.js')
 const { Countersign } = await load('packages/client/dist/index-node.js')
 
 emptyDataDirectory()

@@ -27,7 +27,7 @@ afterEach(async () => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-/** Settings of whoever starts it that must not reach the demo are among the environment. */
+/** Settings of its caller that must not reach the demo are among the environment. */
 function startDemo(port: number) {
   const child = spawn(process.execPath, [DEMO], {
     env: {
@@ -107,7 +107,7 @@ describe('npm run demo', () => {
     expect(demo.errors()).not.toMatch(/warning|error/i)
   }, 150_000)
 
-  it('begins anew each time, and not while it runs', async () => {
+  it('starts from nothing each time, and not while it runs', async () => {
     const port = await freePort()
     const demo = startDemo(port)
     await demo.set()

@@ -4,14 +4,12 @@
 set -eu
 out=$1
 
-npm ci --ignore-scripts --no-audit --no-fund
-node node_modules/typescript/bin/tsc -b server
-node node_modules/vite/bin/vite.js build packages/dashboard
+node scripts/prepare.mjs server
 
 mkdir "$out"
 cp package.json package-lock.json "$out"
 for folder in packages/* server; do
-  [ -d "$folder/dist" ] || continue
+  [ -d "$folder/dist" ] && [ "$folder" != packages/testkit ] || continue
   mkdir -p "$out/$folder"
   cp -R "$folder/package.json" "$folder/dist" "$out/$folder"
 done

@@ -200,8 +200,18 @@ export const EVENT_EXAMPLES = {
     expires_at: '2026-11-21T11:30:00.000Z',
     budgets: [{ ...reserved, amount: 420, remaining: 437.5 }],
     review: approved,
+    advice: { retry: 'now', message: 'Claim the decision and run the action.' },
   }),
-  'decision.declined': at('10:30:00', 2, { ...reviewed, status: 'declined', review: declined }),
+  'decision.declined': at('10:30:00', 2, {
+    ...reviewed,
+    status: 'declined',
+    review: declined,
+    advice: {
+      retry: 'never',
+      message:
+        'A person has declined this. Do not try again; tell the person you work for. The reviewer wrote: "the order was never paid"',
+    },
+  }),
   'decision.confirmed': at('10:00:02', 2, { ...allowed, status: 'confirmed', outcome }),
   'decision.rejected': at('10:00:02', 2, {
     ...allowed,

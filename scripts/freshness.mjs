@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The parts of a workspace that `turbo.json` names as inputs of its build, and the part that it names as output. */
+/** The parts of a workspace that its build reads, and the part that it writes. */
 const SOURCES = ['src', 'scripts', 'index.html', 'package.json', 'tsconfig.json', 'vite.config.ts']
 const OUTPUT = 'dist'
-const SHARED_SOURCES = ['package.json', 'package-lock.json', 'tsconfig.base.json', 'turbo.json']
+const SHARED_SOURCES = ['package.json', 'package-lock.json', 'tsconfig.base.json', 'turbo.json', 'scripts/build.mjs']
 
 /**
  * The SHA-256 of the lock file.

@@ -32,7 +32,7 @@ The response to a failed request is \`application/problem+json\` (RFC 9457):
 
 \`code\` is stable and part of the API. \`title\` and \`detail\` are for people and may change. Only \`validation_failed\` has
 \`errors\`, and only \`invalid_transition\` has \`current_status\`. A \`deny\` is not an error: the server answers it with 200.
-After any error, nothing was permitted.
+An error never permits anything.
 `
 
 /** @param {[string, import('../packages/contract/dist/index.js').ErrorEntry]} entry */

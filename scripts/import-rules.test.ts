@@ -13,6 +13,13 @@ describe('who imports whom', () => {
     expect(importFaults(files, IMPORT_RULES)).toEqual([])
   })
 
+  it('lets the suite of every store know only the port', () => {
+    const suite = repositoryFiles.filter((path) => path.startsWith('server/test/store-suite/'))
+    expect(suite.length).toBeGreaterThan(20)
+    const files = suite.map((path) => ({ path, text: readText(path) }))
+    expect(importFaults(files, IMPORT_RULES)).toEqual([])
+  })
+
   it('leaves the naive models of the tests without anything of the engine', () => {
     const evaluator = 'packages/engine/test/naive-evaluator'
     const budgets = 'packages/engine/test/naive-budgets'
@@ -27,19 +34,35 @@ describe('who imports whom', () => {
 
 describe('an import that no rule allows', () => {
   it.each([
-    ['server/src/http/routes/decisions.ts', "import { open } from '@countersign/store-sqlite/open'"],
-    ['server/src/http/routes/decisions.ts', "import { open } from '@countersign/store-sqlite/open'"],
+    ['server/src/http/routes/decisions.ts', "import { open } from '#server/stores/sqlite/open'"],
+    ['server/src/http/routes/decisions.ts', "import { open } from '../../stores/mongodb/open.js'"],
+    ['server/src/use-cases/decisions/decide.ts', "import { commit } from '../../stores/sqlite/commit.js'"],
+    ['server/src/state/keys.ts', "import { open } from '../stores/sqlite/open.js'"],
+    ['server/src/feed/feed.ts', "import { open } from '../stores/sqlite/open-feed.js'"],
+    ['server/src/mutation-writer.ts', "import { open } from '../stores/sqlite/open.js'"],
+    ['server/src/config.ts', "import { open } from './stores/mongodb/open.js'"],
+    ['server/src/compose/store.ts', "import { SqliteStore } from '../stores/sqlite/sqlite-store.js'"],
+    ['server/src/stores/sqlite/commit.ts', "import { fence } from '../mongodb/collections/fences.js'"],
+    ['server/src/stores/mongodb/open.ts', "import { replaceFile } from '../../durable-files/replace-file.js'"],
+    ['server/src/stores/mongodb/open.ts', "import { poll } from '../../state/keys.js'"],
+    ['server/src/stores/sqlite/open.ts', "import type { Clock } from '../../ports/clock.js'"],
+    ['server/src/stores/sqlite/open.ts', "import { poll } from '../../concurrency/poll.js'"],
+    ['server/src/concurrency/poll.ts', "import type { Store } from '../ports/store/store.js'"],
+    ['server/src/durable-files/make-file.ts', "import { poll } from '../concurrency/poll.js'"],
     ['packages/dashboard/src/pages/audit/audit-page.tsx', "import { leafHash } from '@countersign/audit-log'"],
     ['server/src/http/api.ts', "import { evaluate } from '@countersign/engine'"],
     ['server/src/use-cases/keys/create.ts', "import type { Reply } from '../../http/reply.js'"],
     ['server/src/use-cases/keys/create.ts', "import express from 'express'"],
-    ['server/src/ports/store.ts', "import Database from 'libsql'"],
-    ['server/src/adapters/keyring/keyring.ts', "import { open } from '../store-sqlite/open.js'"],
+    ['server/src/ports/clock.ts', "import Database from 'libsql'"],
+    ['server/src/adapters/keyring/keyring.ts', "import { open } from '../../stores/sqlite/open.js'"],
     ['server/src/adapters/keyring/keyring.ts', "import { decide } from '../../use-cases/decisions/decide.js'"],
     ['server/src/state/keys.ts', "import { compose } from '../compose/compose.js'"],
     ['server/src/compose/compose.ts', "import { main } from '../cli/main.js'"],
-    ['packages/store-port/src/store.ts', "import type { Db } from 'mongodb'"],
-    ['packages/testkit/src/store-suite/commit.ts', "import { start } from '@countersign/server'"],
+    ['server/src/ports/store/store.ts', "import type { Db } from 'mongodb'"],
+    ['server/src/ports/store/store.ts', "import type { Clock } from '../clock.js'"],
+    ['server/test/store-suite/commit.ts', "import { start } from '#server/start'"],
+    ['server/test/store-suite/commit.ts', "import { open } from '#server/stores/sqlite/open'"],
+    ['packages/testkit/src/until.ts', "import type { Store } from '@countersign/server'"],
     ['packages/testkit/src/enforcement-suite/rig.ts', "import { Countersign } from '@countersign/client'"],
     ['packages/engine/src/evaluate.ts', "import { readFileSync } from 'node:fs'"],
     ['packages/engine/src/evaluate.ts', "import '../../permit/src/mint.js'"],
@@ -54,8 +77,8 @@ describe('an import that no rule allows', () => {
     ['integrations/langchain/src/index.ts', "import { compose } from '@countersign/server'"],
     ['integrations/langchain/src/index.ts', "type Engine = import('@countersign/engine').Engine"],
     ['integrations/langchain/src/index.ts', "import { verifyPermit } from '@countersign/permit'"],
-    ['integrations/mcp/src/gate.ts', "import { verifyPermit } from '@countersign/permit'"],
-    ['integrations/mcp/src/gate.ts', "import type { McpServer } from '@modelcontextprotocol/server'"],
+    ['integrations/mcp/src/server/gate.ts', "import { verifyPermit } from '@countersign/permit'"],
+    ['integrations/mcp/src/server/gate.ts', "import type { McpServer } from '@modelcontextprotocol/server'"],
     ['integrations/mcp/src/proxy/serve.ts', "import { requestHash } from '@countersign/contract'"],
     ['integrations/langchain/src/index.ts', "import { guard } from '../../mcp/src/index.js'"],
     ['integrations/langchain/src/index.ts', "export { guard } from '@countersign/mcp'"],
@@ -81,7 +104,8 @@ describe('an import that no rule allows', () => {
 describe('an import that a rule allows', () => {
   it.each([
     ['server/src/http/routes/decisions.ts', "import { decide } from '../../use-cases/decisions/decide.js'"],
-    ['server/src/compose/store.ts', "import { open } from '@countersign/store-sqlite/open'"],
+    ['server/src/compose/store.ts', "import { open } from '../stores/sqlite/open.js'"],
+    ['server/src/stores/sqlite/open.ts', "import type { Store } from '../../ports/store/store.js'"],
     ['server/src/adapters/keyring/keyring.ts', "import { readKeyFile } from './key-file.js'"],
     ['packages/client/src/index.ts', "import type { Decision } from '@countersign/contract'"],
     ['packages/client/src/index.ts', "export type { Decision } from '@countersign/contract'"],

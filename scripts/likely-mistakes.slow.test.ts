@@ -91,15 +91,15 @@ const MISTAKES: readonly Mistake[] = [
     name: 'clock 10 min ahead',
     clockOffMinutes: 10,
     stderr:
-      /COUNTERSIGN_CLOCK.*a decision was over (299|30\d) s before it came, so this clock is ahead.*set both by NTP/,
-    answer: /403 .*The decision has expired.*the operator has to set the clock of this service/,
+      /COUNTERSIGN_CLOCK.*a decision had expired (299|30\d) s before it arrived, so this clock is ahead.*set both by NTP/,
+    answer: /403 .*The decision has expired.*the operator must set the clock of this service/,
   },
   {
     name: 'clock 10 min behind',
     clockOffMinutes: -10,
     stderr:
       /COUNTERSIGN_CLOCK.*issued_in_future.*issued in the future, (59\d|600) s ahead by the clock of this machine.*set both by NTP/,
-    answer: /401 .*signed in the future by the clock of this service.*The operator has to set the clocks/,
+    answer: /401 .*signed in the future by the clock of this service.*The operator must set the clocks/,
   },
   {
     name: 'guard twice',
@@ -108,7 +108,7 @@ const MISTAKES: readonly Mistake[] = [
   },
   {
     name: 'forgotten permitErrors',
-    stderr: /COUNTERSIGN_NO_PERMIT_ERRORS.*as a page of HTML.*Put app\.use\(permitErrors\(\)\) behind the routes/,
+    stderr: /COUNTERSIGN_NO_PERMIT_ERRORS.*as a page of HTML.*Put app\.use\(permitErrors\(\)\) after the routes/,
     answer: /403 text\/html.*RouteDeniedError: .+ \(denied, decision dec_\w+\)<\/pre>/,
   },
   {

@@ -56,7 +56,7 @@ function tryTake(file, owner) {
 
 /**
  * Takes a dead holder's lock away. Renaming first lets exactly one of several that saw it dead do so; the content is
- * looked at again afterwards, so that a lock taken anew in between is put back.
+ * looked at again afterwards, so that a lock taken in between is put back.
  * @param {string} file
  * @returns {boolean} whether the lock may be free now
  */

@@ -62,7 +62,7 @@ function closureOf(name, all, found = new Set()) {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   // An option is a mistake, and no name of a folder.
   const { positionals } = parseArgs({ allowPositionals: true })
-  await prepare(ROOT)
+  await prepare(ROOT, 'packages')
   const folder = resolve(positionals[0] ?? join(ROOT, 'dist-packages'))
   const packed = packPackages(folder)
   console.log(`${packed.length} packages in ${folder}. In your project, install the one you want with those it needs:`)

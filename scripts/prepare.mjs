@@ -1,48 +1,91 @@
 /**
- * Makes a checkout ready to run: installs and builds what is missing or stale, and nothing when nothing is.
+ * Makes a checkout ready for what is asked of it: installs and builds what is missing or stale, and nothing when nothing is.
+ * `node scripts/prepare.mjs <goal>` does it alone.
  *
  * Runs before anything is installed, so it uses what Node brings along only. Its lines and the output of a failed
  * command go to stderr: stdout belongs to the program that starts afterwards.
  */
 import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { builtFiles, fingerprintOf, installedAsLocked, installedHash, lockHash, sourceFiles } from './freshness.mjs'
 import { withLock } from './lock.mjs'
 
 const OLDEST_NODE = { major: 20, minor: 19 }
 
 /**
- * @typedef {[program: string, ...args: string[]]} Command the program `node` stands for the Node that runs this
- * @typedef {{ install: Command, build: Command }} Commands
+ * What each goal needs. The server needs neither the tools of the tests and checks nor what only integrations are tested with.
+ * `packages` is what `npm run pack` publishes: with types, where the others build the JavaScript alone.
+ * @satisfies {Record<string, { install: 'server' | 'everything', build?: 'programs' | 'packages' }>}
  */
+const GOALS = /** @type {const} */ ({
+  server: { install: 'server', build: 'programs' },
+  tools: { install: 'everything' },
+  tests: { install: 'everything', build: 'programs' },
+  packages: { install: 'everything', build: 'packages' },
+})
+/** What `npm start` installs: the server, its pages, and the integrations that need nothing else. */
+const SERVER = ['server', 'packages/dashboard', 'integrations/express', 'integrations/mcp']
+
+/**
+ * @typedef {keyof typeof GOALS} Goal
+ * @typedef {[program: string, ...args: string[]]} Command the program `node` stands for the Node that runs this
+ * @typedef {{ server: Command, everything: Command, rest: Command, programs: Command, packages: Command }} Commands `rest`: what
+ *   `everything` has and `server` has not
+ */
+
+// The build needs its tools, whatever NODE_ENV or the settings of npm leave out.
+const NPM_FLAGS = ['--include=dev', '--ignore-scripts', '--no-audit', '--no-fund']
 
 /** @type {Commands} */
 export const COMMANDS = {
-  // The build needs its tools, whatever NODE_ENV or the settings of npm leave out.
-  install: ['npm', 'ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund'],
-  build: ['node', 'scripts/build.mjs'],
+  server: ['npm', 'ci', ...SERVER.map((folder) => `--workspace=${folder}`), ...NPM_FLAGS],
+  everything: ['npm', 'ci', ...NPM_FLAGS],
+  // It takes nothing away: a server that was started before may run.
+  rest: ['npm', 'install', '--no-save', ...NPM_FLAGS],
+  programs: ['node', 'scripts/build.mjs'],
+  packages: ['npx', '--no', '--', 'turbo', 'run', 'build:packages'],
 }
 
 /**
  * Installs and builds in `root` where needed. Ends the process with exit code 1 when that fails.
  * @param {string} root absolute path of the checkout
+ * @param {Goal} goal
  * @param {Commands} [commands]
  */
-export async function prepare(root, commands = COMMANDS) {
+export async function prepare(root, goal, commands = COMMANDS) {
   refuseOldNode(process.versions.node)
-  if (isInstalled(root) && isBuilt(root)) return
+  /** @type {{ install: 'server' | 'everything', build?: 'programs' | 'packages' }} */
+  const { install, build } = GOALS[goal]
+  const isReady = () => isInstalled(root, install) && (build === undefined || isBuilt(root, build))
+  if (isReady()) return
   await withLock(join(root, '.prepare.lock'), say, async () => {
-    if (!isInstalled(root)) {
-      await run('Installing packages', root, commands.install)
-      writeStamp(installStamp(root), installedState(root))
+    if (!isInstalled(root, install)) {
+      const hasServer = install === 'everything' && isInstalled(root, 'server')
+      await run('Installing packages', root, commands[hasServer ? 'rest' : install])
+      writeStamp(installStamp(root), `${install} ${installedState(root)}`)
     }
-    if (!isBuilt(root)) {
+    if (build !== undefined && !isBuilt(root, build)) {
       const sources = fingerprintOf(root, sourceFiles(root), 'content')
       rmSync(buildStamp(root), { force: true })
-      await run('Building', root, commands.build)
-      writeStamp(buildStamp(root), `${sources} ${fingerprintOf(root, builtFiles(root), 'state')}`)
+      await run('Building', root, commands[build])
+      writeStamp(buildStamp(root), `${build} ${sources} ${fingerprintOf(root, builtFiles(root), 'state')}`)
     }
+  })
+}
+
+/**
+ * Installs what a folder with a lock file of its own needs. Ends the process with exit code 1 when that fails.
+ * @param {string} folder absolute path
+ * @param {Command} [command]
+ */
+export async function prepareFolder(folder, command = COMMANDS.everything) {
+  if (isInstalled(folder, 'everything')) return
+  await withLock(join(folder, '.prepare.lock'), say, async () => {
+    if (isInstalled(folder, 'everything')) return
+    await run(`Installing packages of ${basename(folder)}`, folder, command)
+    writeStamp(installStamp(folder), `everything ${installedState(folder)}`)
   })
 }
 
@@ -60,11 +103,16 @@ const installStamp = (root) => join(root, 'node_modules', '.countersign', 'insta
 /** @param {string} root */
 const buildStamp = (root) => join(root, 'node_modules', '.countersign', 'built')
 
-/** @param {string} root */
-function isInstalled(root) {
-  if (readStamp(installStamp(root)) === installedState(root)) return true
+/**
+ * @param {string} root
+ * @param {'server' | 'everything'} what
+ */
+function isInstalled(root, what) {
+  const state = installedState(root)
+  const stamp = readStamp(installStamp(root))
+  if (stamp === `everything ${state}` || stamp === `${what} ${state}`) return true
   if (!installedAsLocked(root)) return false
-  writeStamp(installStamp(root), installedState(root))
+  writeStamp(installStamp(root), `everything ${state}`)
   return true
 }
 
@@ -74,12 +122,15 @@ function isInstalled(root) {
  */
 const installedState = (root) => `${lockHash(root)} ${installedHash(root)}`
 
-/** @param {string} root */
-function isBuilt(root) {
-  const stamp = readStamp(buildStamp(root))
-  if (stamp === undefined) return false
-  const [sources, built] = stamp.split(' ')
+/**
+ * Packages are programs, too.
+ * @param {string} root
+ * @param {'programs' | 'packages'} what
+ */
+function isBuilt(root, what) {
+  const [kind, sources, built] = readStamp(buildStamp(root))?.split(' ') ?? []
   return (
+    (kind === 'packages' || kind === what) &&
     sources === fingerprintOf(root, sourceFiles(root), 'content') &&
     built === fingerprintOf(root, builtFiles(root), 'state')
   )
@@ -173,4 +224,10 @@ function endWith(child) {
 /** @param {string} line */
 function say(line) {
   process.stderr.write(`${line}\n`)
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const goal = process.argv[2] ?? 'tests'
+  if (!(goal in GOALS)) throw new Error(`There is no goal ${goal}, only ${Object.keys(GOALS).join(', ')}`)
+  await prepare(fileURLToPath(new URL('..', import.meta.url)), /** @type {Goal} */ (goal))
 }

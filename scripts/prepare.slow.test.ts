@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
-import { lockHash } from './freshness.mjs'
+import { lockHash, workspaces } from './freshness.mjs'
 import { COMMANDS } from './prepare.mjs'
 
 const PREPARE = fileURLToPath(new URL('prepare.mjs', import.meta.url))
@@ -57,10 +57,20 @@ function ran(): string[] {
   return lines
 }
 
-function startPreparing({ install = INSTALL, build = BUILD, nodeArgs = [] as string[] } = {}) {
-  const commands = { install: ['node', '-e', install], build: ['node', '-e', build] }
+function startPreparing({ install = INSTALL, build = BUILD, goal = 'tests', nodeArgs = [] as string[] } = {}) {
+  const node = (script: string) => ['node', '-e', script]
+  const rest = `require('node:fs').appendFileSync('log', 'install the rest\\n')`
+  const withTypes = build.replace("'build\\n'", "'build with types\\n'")
+  const commands = {
+    ...{
+      server: node(install.replace("'install\\n'", "'install the server\\n'")),
+      everything: node(install),
+      rest: node(rest),
+    },
+    ...{ programs: node(build), packages: node(withTypes) },
+  }
   const script = `import(${JSON.stringify(PREPARE)}).then(({ prepare }) =>
-    prepare(${JSON.stringify(root)}, ${JSON.stringify(commands)})).then(() => console.log('ready'))`
+    prepare(${JSON.stringify(root)}, ${JSON.stringify(goal)}, ${JSON.stringify(commands)})).then(() => console.log('ready'))`
   return spawn(process.execPath, [...nodeArgs, '-e', script], { stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
@@ -142,7 +152,7 @@ describe('what npm is called with', () => {
     ['NODE_ENV=production', { NODE_ENV: 'production' }],
     ['omit=dev', { npm_config_omit: 'dev' }],
   ])('installs what the build needs in spite of %s', (_, env) => {
-    const [program, ...args] = COMMANDS.install
+    const [program, ...args] = COMMANDS.everything
     const tool = { name: 'tool', version: '1.0.0' }
     write('tool/package.json', JSON.stringify(tool))
     const manifest = { name: 'a', version: '1.0.0', devDependencies: { tool: 'file:tool' } }
@@ -151,6 +161,50 @@ describe('what npm is called with', () => {
     write('package-lock.json', JSON.stringify({ name: 'a', version: '1.0.0', lockfileVersion: 3, packages }))
     execFileSync(program, args, { cwd: root, env: { ...process.env, ...env }, stdio: 'pipe' })
     expect(existsSync(join(root, 'node_modules/tool/package.json'))).toBe(true)
+  })
+})
+
+describe('a goal', () => {
+  it.each([
+    [['server'], ['install the server', 'build']],
+    [['server', 'server'], []],
+    [['server', 'tests'], ['install the rest']],
+    [['server', 'tests', 'server'], []],
+    [['tools'], ['install']],
+    [['tools', 'tests'], ['build']],
+    [['tests', 'server'], []],
+    [['tests', 'packages'], ['build with types']],
+    [['packages', 'tests'], []],
+  ])('after %j only what is missing is done: %j', async (goals, expected) => {
+    for (const goal of goals.slice(0, -1)) await prepare({ goal })
+    ran()
+    await prepare({ goal: goals.at(-1) })
+    expect(ran()).toEqual(expected)
+  })
+
+  it('is one that there is', async () => {
+    const { stderr } = await new Promise<{ stderr: string }>((resolve) => {
+      execFile(process.execPath, [PREPARE, 'test'], (_, _stdout, stderr) => resolve({ stderr }))
+    })
+    expect(stderr).toContain('There is no goal test, only server, tools, tests, packages')
+  })
+
+  it('of the server names workspaces that there are', () => {
+    const named = COMMANDS.server.flatMap((word) => /^--workspace=(.*)/.exec(word)?.[1] ?? [])
+    expect(named).toContain('server')
+    expect(workspaces(fileURLToPath(new URL('..', import.meta.url)))).toEqual(expect.arrayContaining(named))
+  })
+})
+
+describe('a folder with a lock file of its own', () => {
+  it('is installed where it is not, and not again', async () => {
+    write('own/package-lock.json', lockOf({ 'node_modules/a': { version: '1.0.0' } }))
+    const own = join(root, 'own')
+    const install = ['node', '-e', `require('node:fs').appendFileSync('log', 'install\\n')`]
+    const script = `import(${JSON.stringify(PREPARE)}).then(({ prepareFolder }) =>
+      prepareFolder(${JSON.stringify(own)}, ${JSON.stringify(install)}))`
+    for (let times = 0; times < 2; times += 1) execFileSync(process.execPath, ['-e', script], { stdio: 'pipe' })
+    expect(readFileSync(join(own, 'log'), 'utf8')).toBe('install\n')
   })
 })
 

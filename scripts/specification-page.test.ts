@@ -11,6 +11,11 @@ const rows = readText(PAGE)
   .filter((match) => match !== null)
   .map(([, section = '', promise = '', file = '', name]) => ({ file, name: name ?? `${section} ${promise}` }))
 
+/** Every line of a table but its head. */
+const tableLines = readText(PAGE)
+  .split('\n')
+  .filter((line) => line.startsWith('| ') && !/^\| (Section|---)/.test(line))
+
 function testNames(file: string): string[] {
   return [...readText(file).matchAll(/\b(?:it|test)\(\s*(['"`])(.*?)\1,/gs)].map(([, , name = '']) => name)
 }
@@ -18,6 +23,7 @@ function testNames(file: string): string[] {
 it('every test that docs/reference/specification.md names exists', () => {
   const missing = rows.filter(({ file, name }) => !testNames(file).includes(name))
   expect(missing).toEqual([])
+  expect(rows.length, 'a row names no test').toBe(tableLines.length)
   expect(rows.length).toBeGreaterThan(40)
 })
 

@@ -4,7 +4,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { prepare } from './prepare.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-await prepare(root)
+await prepare(root, 'server')
 
 const entry = join(root, 'server', 'dist', 'cli', 'main.js')
 process.argv = [process.execPath, entry, 'serve', ...process.argv.slice(2)]

@@ -27,11 +27,11 @@ beforeEach(() => {
   write('package-lock.json', JSON.stringify({ packages: {} }))
   write('server/package.json', '{ "type": "module" }')
   write('node_modules/.package-lock.json', JSON.stringify({ packages: {} }))
-  write('node_modules/typescript/bin/tsc', '// a build that leaves everything as it is')
   write('server/dist/cli/main.js', SERVER)
   for (const name of readdirSync(SCRIPTS).filter((file) => file.endsWith('.mjs'))) {
     cpSync(join(SCRIPTS, name), join(root, 'scripts', name))
   }
+  write('scripts/build.mjs', '// a build that leaves everything as it is')
 })
 
 afterEach(() => {

@@ -3,6 +3,6 @@ import { fileURLToPath } from 'node:url'
 import { prepare } from './prepare.mjs'
 import { becomeVitest } from './vitest.mjs'
 
-await prepare(fileURLToPath(new URL('..', import.meta.url)))
+await prepare(fileURLToPath(new URL('..', import.meta.url)), 'tests')
 process.env.BROWSER = 'true'
 await becomeVitest(['--project', 'browser', ...process.argv.slice(2)], 'vitest-browser.json')

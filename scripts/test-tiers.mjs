@@ -15,7 +15,10 @@ export const ONLY_IN_TORTURE = [
 ]
 
 /** What is about MongoDB runs on it alone. */
-export const ONLY_ON_MONGODB = ['packages/store-mongodb/test/**/*.test.ts', 'server/test/mongodb/**/*.test.ts']
+export const ONLY_ON_MONGODB = ['server/test/stores/mongodb/**/*.test.ts', 'server/test/mongodb/**/*.test.ts']
+
+/** Its clients of banks, databases and queues have a lock file of their own: only the tiers that run it install them. */
+export const LOST_ANSWERS = 'tools/lost-answers'
 
 /**
  * What a caller can see of the store runs on both stores: the API, enforcement, and what pauses or ends later. What else
@@ -27,7 +30,8 @@ export const ALSO_ON_MONGODB = [
   '**/test/**/enforcement-suite.test.ts',
   'server/test/enforcement/pausing.test.ts',
   'server/test/enforcement/repeated-reviews.test.ts',
-  'packages/lost-answers/test/five-refunds.test.ts',
+  'tools/lost-answers/test/five-refunds.slow.test.ts',
+  'server/test/process/log-faults-are-named.slow.test.ts',
 ]
 
 /** What is about routes, connections, headers, bodies, commands, faults of any store, the engine alone or what the suite of stores covers. */
@@ -37,7 +41,7 @@ export const NOT_ON_MONGODB = [
   'server/test/api/budget-faults.test.ts',
   'server/test/api/doors.test.ts',
   'server/test/api/erased-requests-shown.test.ts',
-  'server/test/api/evaluation-limit.test.ts',
+  'server/test/api/evaluation-limit.slow.test.ts',
   'server/test/api/every-route.test.ts',
   'server/test/api/faults-of-others.test.ts',
   'server/test/api/faults.test.ts',
@@ -47,6 +51,7 @@ export const NOT_ON_MONGODB = [
   'server/test/api/pipelined-requests.test.ts',
   'server/test/api/rate-limit.test.ts',
   'server/test/api/raw-http.slow.test.ts',
+  'server/test/api/restored-root.slow.test.ts',
   'server/test/api/retention.slow.test.ts',
   'server/test/api/strict-json.test.ts',
   'server/test/api/settle-storm.slow.test.ts',

@@ -5,13 +5,13 @@ import { ALSO_IN_EXPRESS, ALSO_ON_MONGODB, NOT_ON_MONGODB, tiersOf } from './tes
 describe('the tiers of a test file', () => {
   it.each([
     ['packages/engine/test/agreement.test.ts', ['quick']],
-    ['packages/store-sqlite/src/rows.test.ts', ['quick']],
+    ['server/test/stores/sqlite/rows.test.ts', ['quick']],
     ['packages/engine/test/mutants.slow.test.ts', []],
     ['packages/engine/test/random.slow.test.ts', ['slow']],
     ['server/test/mongodb/start.test.ts', ['mongodb']],
     ['server/test/mongodb/replicas/kill.test.ts', ['mongodb']],
-    ['packages/store-mongodb/test/relay.test.ts', ['mongodb']],
-    ['packages/store-mongodb/src/retry.test.ts', ['quick']],
+    ['server/test/stores/mongodb/relay.test.ts', ['mongodb']],
+    ['server/src/stores/mongodb/retry.test.ts', ['quick']],
     ['server/test/api/keys.test.ts', ['quick', 'mongodb']],
     ['server/test/api/events.test.ts', ['quick', 'slow', 'mongodb']],
     ['packages/dashboard/test/overview.browser.test.ts', ['browser']],

@@ -1,4 +1,4 @@
-/** `npm test`: prepares the checkout, then becomes one vitest run of the quick tier; arguments are vitest's (`npm test -- --project engine`). */
+/** `npm test`: prepares the checkout, then becomes one vitest run of the quick tier; arguments are vitest's (`npm test -- packages/engine`). */
 import { existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { prepare } from './prepare.mjs'
@@ -7,7 +7,7 @@ import { becomeVitest } from './vitest.mjs'
 const MEMORY = '/dev/shm'
 const NEEDED_BYTES = 2 ** 30
 
-await prepare(fileURLToPath(new URL('..', import.meta.url)))
+await prepare(fileURLToPath(new URL('..', import.meta.url)), 'tests')
 process.env.TIER = 'quick'
 if (process.env.TMPDIR === undefined && existsSync(MEMORY)) useMemory()
 await becomeVitest(process.argv.slice(2))

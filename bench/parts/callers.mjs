@@ -1,7 +1,7 @@
 /**
  * The callers of a server, as a process of their own: `fork` this file and send it first `{ requests, needle }`, what they ask and
  * what each answer has to contain, and then `{ port, connections, forMs, atMost }` for each round,
- * which is over with the time, or when so many have been answered. They write ready-made bytes and look
+ * which is over with the time, or when enough have been answered. They write ready-made bytes and look
  * at as little as they can; each UUID of a request is a new one whenever it is sent.
  */
 import { randomUUID } from 'node:crypto'
@@ -9,7 +9,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
-/** One answer in so many tells how long its decision took. */
+/** One answer in this many tells how long its decision took. */
 const LOOKED_AT = 16
 
 const kinds = new Map()

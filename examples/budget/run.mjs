@@ -6,7 +6,7 @@ import { startDecisionPoint } from '../decision-point.mjs'
 const LIMIT = 1000
 const QUOTE = 120
 const action = 'purchase.create'
-/** What the shops charge in the end, whoever buys there; null: sold out, so nothing is bought. */
+/** What the shops charge in the end, no matter who buys there; null: sold out, so nothing is bought. */
 const FIRST_PRICES = [119.99, 120, 87.35, null, 104.1, 0.01, null, 99.9]
 /** The last one is more than was reserved. */
 const SECOND_PRICES = [118.25, 119.4, 121]
@@ -66,7 +66,7 @@ async function makeBuyer(admin, agentId) {
   return { agentId, client: new Countersign({ baseUrl: url, apiKey: key, agentId }) }
 }
 
-/** All of them ask at once. Whoever is refused was refused by the budget and by nothing else. */
+/** All of them ask at once. An agent that is refused was refused by the budget and by nothing else. */
 async function raceFor(amount, buyers) {
   const answers = await Promise.all(
     buyers.map(async (buyer) => {

@@ -16,7 +16,7 @@ const refund = guard(
     action: 'payment.refund',
     resource: 'order:{params.order}',
     context: (req) => ({ amount: req.body.amount, currency: 'EUR' }),
-    // Whoever answers 500, or not at all, may have booked before: only what was surely refused frees the budget.
+    // A bank that answers 500, or not at all, may have booked before: only what was surely refused frees the budget.
     outcome: (_req, res) => (res.statusCode >= 500 ? { kind: 'unknown' } : undefined),
   },
   async (req, res) => {

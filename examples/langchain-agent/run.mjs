@@ -47,7 +47,7 @@ try {
   const expectTurn = async ({ thread, says, results = [], answer }) => {
     const turn = await runTurn({ ...asBot, THREAD: thread, ...(says && { SAYS: says }) })
     if (says) tell(`  user: ${says}`)
-    for (const { call, result } of turn.steps) tell(`  ${call}: ${result}`)
+    for (const { call, result } of turn.steps) tell(`  ${call}: ${result.replaceAll(/\n+/g, ' ')}`)
     for (const { question } of turn.waiting) tell(`  waits: ${question}`)
     if (turn.says) tell(`  agent: ${turn.says}`)
     assert.deepEqual(
@@ -71,7 +71,8 @@ try {
   const [asked] = await expectTurn({ thread: 'lee', says: 'Please refund 400 for order 8813', answer: '' })
   await ada.decisions.approve(asked.decision_id, { comment: 'checked the order' })
   tell('  Ada approves; a new process resumes it')
-  await expectTurn({ thread: 'lee', results: ['refunded 400.00'], answer: 'Done.' })
+  const words = 'The reviewer wrote: "checked the order"'
+  await expectTurn({ thread: 'lee', results: [`refunded 400.00\n\n${words}`], answer: 'Done.' })
   await expectBudget({ spent: 442.5, reserved: 0, remaining: 57.5 })
 
   tell('\nSam asks for more, too, and somebody resumes it before a person has decided')

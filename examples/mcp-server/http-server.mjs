@@ -1,5 +1,5 @@
 /**
- * The same tools over HTTP, with @modelcontextprotocol/server 2.x: a server for each request, and the agent is whoever has
+ * The same tools over HTTP, with @modelcontextprotocol/server 2.x: a server for each request, and the agent is the one that has
  * authenticated. TOKENS says in JSON which bearer token is which agent. Prints its URL.
  */
 import { createServer } from 'node:http'
@@ -7,10 +7,10 @@ import { Countersign } from '@countersign/client'
 import { gate } from '@countersign/mcp'
 import { localhostHostValidation, toNodeHandler } from '@modelcontextprotocol/node'
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
-import { map, withTools } from './shop.mjs'
+import { map, resources, withTools } from './shop.mjs'
 
 // Made once: what servers of the same options know, they share.
-const options = { client: new Countersign(), map }
+const options = { client: new Countersign(), map, resources }
 const handler = createMcpHandler(() => gate(withTools(new McpServer({ name: 'shop', version: '2.0.0' })), options))
 
 const agents = new Map(Object.entries(JSON.parse(process.env.TOKENS)))

@@ -33,6 +33,7 @@ try {
     budget: { limit: 500, unit: 'EUR', period: 'total' },
   })
   await admin.policies.create({ name: 'searching', rules: [{ action: 'order.search', effect: 'log' }] })
+  await admin.policies.create({ name: 'opening hours', rules: [{ action: 'hours.read', effect: 'allow' }] })
   // One key asks for the agents, another one answers for people.
   const asking = await admin.keys.create({ name: 'shop', scopes: ['decisions:write'] })
   const answering = await admin.keys.create({ name: 'Ada', scopes: ['reviews:write'] })
@@ -57,6 +58,13 @@ try {
   await expectCall(desk, ['refund', { order: '8812', amount: 42.5 }], { text: 'refunded 42.50', effect: 'allow' })
   await expectCall(desk, ['refund', { order: '8812', amount: 5000 }], { refused: 'denied', effect: 'deny' })
   await expectCall(desk, ['close_shop', {}], { refused: 'unmapped', effect: 'deny' })
+  const { contents } = await desk.readResource({ uri: 'shop://hours' })
+  assert.equal(contents[0].text, 'Open from 9 to 5.')
+  tell(`  read shop://hours: ${contents[0].text}`)
+  await assert.rejects(desk.readResource({ uri: 'shop://takings' }), ({ code, message }) => {
+    tell(`  read shop://takings: ${message.slice(message.indexOf('The call'))}`)
+    return code === -32003
+  })
   await expectBudget({ spent: 42.5, reserved: 0, remaining: 457.5 })
 
   tell('\nA refund of 400 needs a person')

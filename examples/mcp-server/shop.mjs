@@ -16,7 +16,13 @@ export const map = {
   },
 }
 
+/** The same for resources, by their URIs. */
+export const resources = { 'shop://hours': 'hours.read' }
+
 export function withTools(server) {
+  const texts = { hours: 'Open from 9 to 5.', takings: '42.50 today' }
+  for (const [name, text] of Object.entries(texts))
+    server.registerResource(name, `shop://${name}`, {}, ({ href }) => ({ contents: [{ uri: href, text }] }))
   server.registerTool(
     'find_order',
     { description: 'Looks an order up.', inputSchema: z.object({ order: z.string() }) },

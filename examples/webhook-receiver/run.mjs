@@ -100,7 +100,7 @@ async function refund(client, resource, amount) {
     }
   }
   const ended = run()
-  // Whoever looks at it learns of the fault. Until then the story goes on, or ends in order.
+  // A caller that awaits it learns of the fault. Until then the story goes on, or ends in order.
   ended.catch(() => undefined)
   return { id: decision.id, ended }
 }

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
+import { readText, repositoryFiles } from '../repository-files.js'
 import { asScript, commandBlocks, differencesFrom, outputsOf, readmeCommands } from './readme.mjs'
 
 const PAGE = `
@@ -117,4 +118,11 @@ describe('an outcome that the README states', () => {
     expect(differencesFrom(text, 'permitted by dec_1 (once)')).toEqual([])
     expect(differencesFrom(text, 'permitted by dec_1 once')).toHaveLength(1)
   })
+})
+
+it('check-readme.mjs runs every page of docs/ that has commands', () => {
+  const [, list = ''] = /const GUIDES = \[([^\]]*)\]/.exec(readText('scripts/ci/check-readme.mjs')) ?? []
+  const guides = [...list.matchAll(/'(.+)'/g)].map(([, page = '']) => page)
+  const pages = repositoryFiles.filter((path) => /^docs\/.*\.md$/.test(path))
+  expect(guides.toSorted()).toEqual(pages.filter((page) => commandBlocks(readText(page)).length > 0).toSorted())
 })

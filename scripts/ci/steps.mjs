@@ -42,6 +42,9 @@ export function plannedStages(root) {
         ...examples(root)
           .filter(({ name }) => ON_MONGODB.includes(name))
           .map(onMongodb),
+        ...onNode24(root),
+        { name: 'oldest LangChain', command: ['node', 'scripts/ci/on-oldest-langchain.mjs'], minutes: 5 },
+        { name: 'generators of clients', command: ['node', 'scripts/ci/check-generators.mjs'], minutes: 5 },
         { name: 'unused code', command: ['npm', 'run', '--silent', 'knip'], minutes: 4 },
         ...generators(root),
       ],
@@ -77,6 +80,25 @@ function examples(root) {
 
 /** What these do depends on the store: the other examples show how a framework is guarded. */
 const ON_MONGODB = ['example budget', 'example quickstart', 'example review']
+
+/**
+ * A smoke on the newest Node that is tested: what has native code or asks Node for more than others do, and a whole server. The
+ * workflow runs all checks on each of them.
+ * @param {string} root
+ * @returns {import('./step.mjs').Step[]}
+ */
+function onNode24(root) {
+  const paths = ['packages/client', 'packages/permit', 'server/test/stores/sqlite']
+  /** @type {import('./step.mjs').Step} */
+  const tests = { name: 'tests', command: ['env', 'TIER=quick', 'npx', 'vitest', 'run', ...paths], minutes: 6 }
+  return [tests, ...examples(root).filter(({ name }) => name === 'example quickstart')].map(
+    ({ name, command, minutes }) => ({
+      name: `${name} on Node 24`,
+      command: ['node', 'scripts/ci/on-node.mjs', '24', ...command],
+      minutes,
+    }),
+  )
+}
 
 /**
  * The step once more with `MONGODB_URL`.

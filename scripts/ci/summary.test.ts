@@ -145,12 +145,12 @@ describe('the report on MongoDB', () => {
   it.each([
     'server/test/api/keys.test.ts',
     'integrations/express/test/enforcement-suite.test.ts',
-    'packages/lost-answers/test/five-refunds.test.ts',
+    'tools/lost-answers/test/five-refunds.slow.test.ts',
   ])('holds what concerns money on both stores: %s', (file) => {
     const mongodb = { testResults: [...MONGODB.testResults, ...reportOf(file).testResults] }
-    const quick = { testResults: [...vitestReport('passed').testResults, ...reportOf(file).testResults] }
-    const again = tiersOf(file).includes('slow') ? reportOf(file).testResults : []
-    const slow = { testResults: [...SLOW.testResults, ...again] }
+    const inTier = (tier: 'quick' | 'slow') => (tiersOf(file).includes(tier) ? reportOf(file).testResults : [])
+    const quick = { testResults: [...vitestReport('passed').testResults, ...inTier('quick')] }
+    const slow = { testResults: [...SLOW.testResults, ...inTier('slow')] }
     const testFiles = [...CHECKOUT.testFiles, file]
     expect(summaryOf({ steps: STEPS, quick, slow, mongodb }, { ...CHECKOUT, testFiles }).faults).toEqual([])
     const missing = `test file ${file}: not in reports/vitest-mongodb.json`

@@ -110,7 +110,7 @@ export const POLICIES = [
 /** What was bought this month: more than four fifths of the budget. */
 export const PURCHASED = [420, 389.9, 310.5, 289, 212.4, 99]
 
-/** They wait for whoever looks at the demo. */
+/** They wait for the visitor of the demo. */
 export const WAITING = [
   {
     agent_id: 'agent:support-7',

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import type { KeySecret } from '@countersign/store-port/documents'
+import type { KeySecret } from './ports/store/documents.js'
 
 const PREFIX = 'cs_sk_'
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

@@ -1,6 +1,6 @@
 import { patternTest, type Scope } from '@countersign/contract'
-import type { StoredKey } from '@countersign/store-port/documents'
 import { DomainError } from './domain-error.js'
+import type { StoredKey } from './ports/store/documents.js'
 
 /** The caller of a request: the API key that authenticated it. */
 export interface Caller {
@@ -8,8 +8,8 @@ export interface Caller {
   /** Whether the policies, agents and keys that this process knew when it authenticated the caller are still current. */
   readonly holds: () => boolean
   /**
-   * Call it once a record is durable that was sent while `holds` was true. From then on the answer leaves even if memory
-   * becomes stale: an answer that denied the record would make the caller repeat it.
+   * Call this once a record is durable that was sent while `holds` was true. From then on the answer is sent even if
+   * memory becomes stale: an answer that denied the record would make the caller repeat it.
    */
   readonly recorded: () => void
 }
@@ -26,7 +26,7 @@ export function maySpeakFor(caller: Pick<Caller, 'key'>, agentId: string): boole
 
 type AgentTest = (agentId: string) => boolean
 
-/** An entry lives as long as the key that holds the list. */
+/** An entry lives as long as the key that contains the list. */
 const compiled = new WeakMap<readonly string[], AgentTest>()
 
 function testOf(agents: readonly string[]): AgentTest {

@@ -1,24 +1,24 @@
-/** The settings of the server: environment variables, in one table that the page about them is generated from too. */
+/** The settings of the server: environment variables in one table, from which their page is generated too. */
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { LIMITS } from '@countersign/contract'
-import { faultOfMongoUrl } from '@countersign/store-mongodb/url'
 import { isPlausibleKeyText } from './api-key-text.js'
+import { faultOfMongoUrl } from './stores/mongodb/connection/url.js'
 
-/** Why a value cannot be used: what follows the name of the variable in a sentence. */
+/** Why a value cannot be used, as the text that follows the name of the variable in a sentence. */
 class Invalid {
   constructor(readonly reason: string) {}
 }
 
 interface Setting {
   readonly variable: string
-  /** As it would be in the environment; null: none. */
+  /** As it would be written in the environment; null: no default. */
   readonly fallback: string | null
-  /** The default where it is none: Markdown for the page. */
+  /** Describes the default when `fallback` is null: Markdown for the page. */
   readonly otherwise?: string
-  /** The values that are allowed: Markdown for the page. */
+  /** The allowed values: Markdown for the page. */
   readonly allowed: string
-  /** What it does: Markdown for the page. */
+  /** What the setting does: Markdown for the page. */
   readonly description: string
   readonly parse: (text: string) => unknown
 }
@@ -26,7 +26,10 @@ interface Setting {
 const DAY_SECONDS = 86_400
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
-/** After a change run scripts/generate-configuration-page.mjs: it writes docs/reference/configuration.md from this. */
+/**
+ * After a change run scripts/generate-configuration-page.mjs: it writes docs/reference/configuration.md from this
+ * table.
+ */
 export const SETTINGS = {
   port: {
     ...wholeNumber('PORT', '8787', 0, 65_535),
@@ -80,7 +83,7 @@ export const SETTINGS = {
     parse: (key: string) => {
       if (!/^[\x21-\x7e]{32,256}$/.test(key)) return new Invalid('must be 32 to 256 visible ASCII characters.')
       if (isPlausibleKeyText(key)) return key
-      return new Invalid('starts like a Countersign key, but its form or its checksum is wrong.')
+      return new Invalid('looks like a Countersign key, but its format or checksum is wrong.')
     },
     description: 'The first API key. Ignored once the store has keys.',
   },
@@ -94,12 +97,12 @@ export const SETTINGS = {
   },
   rateLimitPerSecond: {
     ...wholeNumber('RATE_LIMIT_PER_SECOND', '1000', 0, 1_000_000),
-    description: 'Requests that each API key may send in a second. `0` switches the limit off.',
+    description: 'Requests that each API key may send per second. `0` turns the limit off.',
   },
   // A permit lives as long as its decision, and verifiers reject a permit that lives longer than an hour.
   decisionTtlSeconds: {
     ...wholeNumber('DECISION_TTL_SECONDS', '300', 1, 3600),
-    description: 'How long a decision and its permit live.',
+    description: 'How long a decision and its permit are valid.',
   },
   reviewTtlSeconds: {
     ...wholeNumber('REVIEW_TTL_SECONDS', '86400', 1, 365 * DAY_SECONDS),
@@ -129,17 +132,17 @@ export const SETTINGS = {
     description:
       'How many connections may be open. The server closes [each further one](http.md#too-many-connections).',
   },
-  // A decision can be settled for 30 days after its end.
+  // A decision can be settled for 30 days after it expired.
   retentionDays: {
     ...wholeNumber('RETENTION_DAYS', null, 31, 36_500),
     description:
-      'How many days decisions are kept at least ([retention](../operations.md#retention)). If not set, the server keeps ' +
-      'them for good.',
+      'The minimum number of days to keep decisions ([retention](../operations.md#retention)). If not set, the server keeps ' +
+      'them permanently.',
   },
   requestRetentionDays: {
     ...wholeNumber('REQUEST_RETENTION_DAYS', null, 1, 36_500),
     description:
-      'After how many days the requests of decisions are [erased](../audit.md#erase-a-request). If not set, the server keeps ' +
+      'After how many days the requests of decisions are [erased](../erase-requests.md#erase-a-request). If not set, the server keeps ' +
       'them as long as the decisions.',
   },
   webhookAllowPrivate: {
@@ -149,7 +152,7 @@ export const SETTINGS = {
     parse: (text: string) => (/^[01]$/.test(text) ? text === '1' : new Invalid('must be 0 or 1.')),
     description:
       'With `1`, [webhooks](../webhooks.md#which-urls-are-allowed) may have private addresses, `http` URLs and any port. ' +
-      'For development only: whoever may write webhooks can then reach your internal network through the server.',
+      'For development only: anyone who can write webhooks can then reach your internal network through the server.',
   },
   mongodbUrl: {
     variable: 'MONGODB_URL',
@@ -160,17 +163,17 @@ export const SETTINGS = {
       return fault === null ? url : new Invalid(fault)
     },
     description:
-      'If set, the data are kept on MongoDB, in the database that the URL names or in `countersign`; `DATA_DIR` then holds ' +
+      'If set, the server keeps its data in MongoDB, in the database that the URL names or in `countersign`; `DATA_DIR` then holds ' +
       'only the signing keys.',
   },
 } as const satisfies Readonly<Record<string, Setting>>
 
 type Value<S extends Setting> = Exclude<ReturnType<S['parse']>, Invalid> | (S['fallback'] extends string ? never : null)
 
-/** The settings, each as its value; null: not set, and there is no default. */
+/** The value of each setting; null: not set, and there is no default. */
 export type Config = { readonly [Name in keyof typeof SETTINGS]: Value<(typeof SETTINGS)[Name]> }
 
-/** Settings that the server cannot run with. `problems` names every one. */
+/** The server cannot run with these settings. `problems` names every fault. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   constructor(readonly problems: readonly string[]) {
@@ -192,7 +195,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     if (value instanceof Invalid) problems.push(`${variable} ${value.reason}`)
     else values[name] = value
   }
-  // Each value is of its setting's own `parse`, or null where there is no default.
+  // Each value comes from its setting's own `parse`, or is null where there is no default.
   const config = values as Config
   if (config.issuer === null && !isLoopback(config.host))
     problems.push(
@@ -219,7 +222,7 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }
 
-/** Whether permits may name it as their issuer. */
+/** Whether permits may name this URL as their issuer. */
 export function isHttpUrl(text: string): boolean {
   if (!URL.canParse(text)) return false
   const { protocol, username, password } = new URL(text)

@@ -7,10 +7,13 @@ import type { Log } from './ports/log.js'
 import { closeStore, DRAIN_GRACE_MS } from './start.js'
 
 export interface CountersignOptions {
-  /** The URL at which callers reach the handler, with the path that it is mounted at. Permits name it as their issuer. */
+  /**
+   * The URL at which callers reach the handler, including the path that it is mounted at. Permits name it as their
+   * issuer.
+   */
   readonly address: string
   readonly config: Config
-  /** JSON lines on standard output when absent. */
+  /** Absent: JSON lines on standard output. */
   readonly log?: Log
 }
 
@@ -23,7 +26,7 @@ export interface Countersign {
   /** The first API key of an empty store, and the file that holds it; null on every later start. */
   readonly firstKey: { readonly text: string; readonly path: string } | null
   /**
-   * Waits up to 10 s for the requests in progress, then closes the store. Stop sending it requests before.
+   * Waits up to 10 s for the requests in progress, then closes the store. Stop sending requests to the handler before.
    *
    * @throws StoreNotClosedError
    */
@@ -31,9 +34,9 @@ export interface Countersign {
 }
 
 /**
- * Opens Countersign as a handler for your own server, instead of a server of its own.
+ * Opens Countersign as a handler for your own server, instead of a standalone server.
  *
- * @throws ConfigError when permits could not name the address; what refuses to open: the store, the signing keys
+ * @throws ConfigError when permits could not name the address; and the errors of opening the store and the signing keys
  */
 export async function createCountersign({ address, config, ...options }: CountersignOptions): Promise<Countersign> {
   if (!isHttpUrl(address))

@@ -1,14 +1,9 @@
 import { leafHash } from '@countersign/audit-log'
 import type { AuditEntry } from '@countersign/contract'
-import {
-  type CommitResult,
-  type Conflict,
-  ConflictError,
-  type Mutation,
-  StoreUnavailableError,
-} from '@countersign/store-port/store'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type MutationDraft, MutationWriter } from './mutation-writer.js'
+import { StoreUnavailableError } from './ports/store/errors.js'
+import { type CommitResult, type Conflict, ConflictError, type Mutation } from './ports/store/store.js'
 
 /** A store whose commits the test answers one by one, as a disk would in its own time. */
 class ScriptedStore {
@@ -54,7 +49,7 @@ let made = 0
 function draft(subject: string, at = '2026-11-21T10:00:00.000Z'): MutationDraft {
   return {
     entry: { at, type: 'agent.updated', actor: null, subject, agent_id: null, data: {} },
-    change: () => ({ kind: 'entry.only' }),
+    change: { kind: 'entry.only' },
     idempotency: null,
   }
 }
@@ -70,7 +65,7 @@ afterEach(() => vi.useRealTimers())
 const subjects = (mutations: readonly Mutation[]) => mutations.map(({ entry }) => entry?.subject)
 
 describe('group commit', () => {
-  test('the times within a log never decrease, whoever looked at the clock first', async () => {
+  test('the times within a log never decrease, no matter who looked at the clock first', async () => {
     const times = ['02', '01', '03', '02'].map((second) => `2026-11-21T10:00:${second}.000Z`)
     const written = times.slice(0, 1).map((at, i) => writer.write(draft(String(i), at)))
     await store.left()
@@ -296,8 +291,8 @@ test('a call that changed nothing is kept without a position in the log', async 
 test('a mutation that cannot be made fails alone', async () => {
   const broken: MutationDraft = {
     ...draft('broken'),
-    change: () => {
-      throw new Error('no change')
+    holds: () => {
+      throw new Error('nobody knows')
     },
   }
   const before = writer.write(draft('a'))

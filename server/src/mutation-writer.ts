@@ -1,82 +1,83 @@
 /**
- * The one way into the store. Requests that wait together become durable together (group commit): what comes in one turn of
- * the event loop leaves as one group, unless it becomes large before. While it is on its way to the disk the next one gathers.
- * A mutation gets its position in the audit log only when its group leaves, so that the log has no gaps whatever fails.
+ * The only way to write to the store. Waiting requests become durable together (group commit): the mutations of one
+ * turn of the event loop form a group, unless it becomes large before. While one group is being written, the next one
+ * collects. A mutation gets its position in the audit log only when its group is sent, so that failures leave no gaps
+ * in the log.
  */
 import { leafHash } from '@countersign/audit-log'
 import type { AuditEntry } from '@countersign/contract'
-import type { AuditPosition, IdempotencyRecord } from '@countersign/store-port/documents'
+import { DomainError } from './domain-error.js'
+import type { Ids } from './ports/ids.js'
+import type { LogPosition } from './ports/store/audit.js'
+import type { AuditPosition, IdempotencyRecord, StoredDecision } from './ports/store/documents.js'
+import { StoreUnavailableError } from './ports/store/errors.js'
 import {
   type Change,
   type CommitResult,
   type Conflict,
   ConflictError,
-  type LogPosition,
   type Mutation,
   type Store,
-  StoreUnavailableError,
-} from '@countersign/store-port/store'
-import { DomainError } from './domain-error.js'
-import type { Ids } from './ports/ids.js'
+} from './ports/store/store.js'
 
-/** An audit entry before it has its position in the log. */
-export type EntryDraft = Omit<AuditEntry, 'id' | 'log' | 'index' | 'leaf'>
-
-export interface MutationDraft<Made extends Change = Change> {
-  readonly entry: EntryDraft
-  /** Made anew whenever the mutation gets a position in the log. */
-  readonly change: (position: AuditPosition) => Made
-  readonly idempotency: IdempotencyRecord | null
-  /** As in {@link Mutation}. */
-  readonly holds?: Mutation['holds']
+/** What a use case wants to write: a {@link Mutation} without its position in the audit log. */
+export interface MutationDraft<Draft extends ChangeDraft = ChangeDraft>
+  extends Pick<Mutation, 'idempotency' | 'holds'> {
+  readonly entry: Omit<AuditEntry, 'id' | 'log' | 'index' | 'leaf'>
+  readonly change: Draft
 }
 
-export interface Written<Beside, Made extends Change> {
+/**
+ * A new decision contains the name of its entry, and gets that name with the position. All other changes are complete.
+ */
+export type ChangeDraft =
+  | Exclude<Change, { readonly kind: 'decision.create' }>
+  | (Omit<ChangeOf<'decision.create'>, 'decision'> & { readonly decision: Omit<StoredDecision, 'audit'> })
+
+type ChangeOf<Kind extends Change['kind']> = Extract<Change, { readonly kind: Kind }>
+
+export interface Written<Beside> {
   readonly position: AuditPosition
-  readonly change: Made
-  /** What `beside` made. */
+  /** The result of `beside`. */
   readonly beside: Beside
-  /** From the group's departure to its durability, in milliseconds. */
+  /** From sending the group to its durability, in milliseconds. */
   readonly storeMs: number
 }
 
 interface Waiting {
-  readonly job: Job
+  /** A draft without an entry needs no position. */
+  readonly draft: MutationDraft | (Mutation & { readonly entry: null })
+  readonly beside: (position: AuditPosition, change: Change) => Promise<unknown>
   readonly resolve: (result: unknown) => void
   readonly reject: (error: unknown) => void
-  /** By the monotonic clock, in milliseconds. */
-  readonly lateAt: number
+  /** By the monotonic clock, in milliseconds; null: never. */
+  readonly lateAt: number | null
 }
 
-/** Makes a mutation for its group, with the position in the log that it would get. */
-type Job = (log: string, index: number) => SealedMutation
-
-interface SealedMutation {
-  readonly mutation: Mutation
-  readonly beside: () => Promise<unknown>
-  /** What the caller gets. */
-  readonly result: (beside: unknown, storeMs: number) => unknown
-}
-
-interface Sealed extends SealedMutation {
+/** A member of a group that is being sent. */
+interface Sealed {
   readonly waiting: Waiting
+  readonly mutation: Mutation
 }
 
 const MAX_GROUP = 256
-/** With so many the store begins. The rest of the turn is the next group. */
+/** With this many mutations the store begins. The rest of the turn joins the next group. */
 const LARGE_GROUP = 16
 /** More than this many waiting mutations mean that the store does not keep up: reject rather than grow. */
 const MAX_WAITING = 20_000
 
 export class MutationWriter {
   private readonly waiting: Waiting[] = []
-  /** Whose caller has no answer yet, oldest first. A mutation that has not left when its caller is answered never leaves. */
+  /**
+   * Mutations whose caller has no answer yet, oldest first. A mutation that is unsent when its caller is answered is
+   * never sent.
+   */
   private readonly unanswered = new Set<Waiting>()
   private sweeper: NodeJS.Timeout | undefined
   private draining: Promise<void> | null = null
-  /** Sends the first group before the event loop turns. Does nothing later. */
+  /** Sends the first group before the event loop turns. Later calls do nothing. */
   private leaveNow: () => void = () => {}
-  /** The way of the newest group to the disk. What had not left by its end, and was answered, never leaves. */
+  /** The write in progress. A mutation that waits for it, and whose caller was answered, is never sent later. */
   private sending: Promise<void> = Promise.resolve()
   private log: { readonly log: string; next_index: number } | null = null
   private newestAt = ''
@@ -85,17 +86,22 @@ export class MutationWriter {
   onEntries: () => void = () => {}
 
   /**
-   * @param deadlineMs how long a caller waits for durability before its call rejects
+   * @param deadlineMs how long a caller waits for durability before its call rejects; null: without limit
    * @param monotonicMs the clock of the deadlines
    */
   constructor(
     private readonly store: Pick<Store, 'openLog' | 'commit'>,
     private readonly ids: Pick<Ids, 'next'>,
-    private readonly deadlineMs: number,
+    private deadlineMs: number | null,
     private readonly monotonicMs: () => number = () => performance.now(),
   ) {}
 
-  /** The newest position in the audit log that this process has filled; null before the first. */
+  /** From now on callers wait no longer than this for durability. */
+  limitWaits(deadlineMs: number): void {
+    this.deadlineMs = deadlineMs
+  }
+
+  /** The newest position in the audit log that this process has written; null before the first. */
   get newestEntry(): LogPosition | null {
     return this.newest
   }
@@ -106,67 +112,64 @@ export class MutationWriter {
   }
 
   /**
-   * Resolves once the mutation is durable and `beside` (work that only needs the position in the log, such as signing) is
-   * done. `beside` runs while the mutation is on its way, and again if the mutation gets another position and so another
-   * change.
+   * Resolves once the mutation is durable and `beside` (work that only needs the position in the log, such as signing)
+   * is done. `beside` runs while the mutation is being written, and runs again if the mutation gets another position
+   * and so another change.
    *
    * @throws ConflictError when a condition of the mutation does not hold.
-   * @throws DomainError limit_reached when the store cannot hold what it would write; replica_stale when `holds` is false.
-   * @throws StoreUnavailableError when the mutation is not known to be durable within the deadline. It may still become so.
+   * @throws DomainError limit_reached when the store cannot hold the change; replica_stale when `holds` is false.
+   * @throws StoreUnavailableError when the mutation is not known to be durable within the deadline. It may still become
+   *   durable.
    */
-  write<Made extends Change, Beside = void>(
-    draft: MutationDraft<Made>,
-    beside: (position: AuditPosition, change: Made) => Promise<Beside> = () => Promise.resolve(undefined as Beside),
-  ): Promise<Written<Beside, Made>> {
-    return this.enqueue((log, index) => {
-      // Whoever looked at the clock first may come second: within a log time never decreases.
-      if (draft.entry.at > this.newestAt) this.newestAt = draft.entry.at
-      const unhashed = { id: this.ids.next('aud'), log, index, ...draft.entry, at: this.newestAt }
-      const leaf = leafHash(unhashed)
-      const position = { log, index, leaf }
-      const change = draft.change(position)
-      return {
-        mutation: { change, entry: { ...unhashed, leaf }, idempotency: draft.idempotency, holds: draft.holds },
-        beside: () => beside(position, change),
-        result: (made, storeMs): Written<Beside, Made> => ({ position, change, beside: made as Beside, storeMs }),
-      }
-    })
+  write<Draft extends ChangeDraft, Beside = void>(
+    draft: MutationDraft<Draft>,
+    beside: (position: AuditPosition, change: ChangeOf<Draft['kind']>) => Promise<Beside> = async () =>
+      undefined as Beside,
+  ): Promise<Written<Beside>> {
+    // The change keeps the kind of its draft.
+    return this.enqueue(draft, beside as Waiting['beside'])
   }
 
   /**
-   * Resolves once the idempotency record is durable of a call that changed nothing. Such a call has no entry in the log.
+   * Resolves once the idempotency record of a call that changed nothing is durable. Such a call has no entry in the
+   * log.
    *
    * @throws as {@link write}
    */
-  writeCall(idempotency: IdempotencyRecord): Promise<void> {
-    return this.enqueue(() => ({
-      mutation: { change: { kind: 'call.only' }, entry: null, idempotency },
-      beside: () => Promise.resolve(),
-      result: () => undefined,
-    }))
+  async writeCall(idempotency: IdempotencyRecord): Promise<void> {
+    await this.enqueue({ entry: null, change: { kind: 'call.only' }, idempotency }, () => Promise.resolve())
   }
 
-  private enqueue<Result>(job: Job): Promise<Result> {
+  /** Writes an entry of the server itself, with which nothing else changes. @throws as {@link write} */
+  async writeEntry(entry: Pick<MutationDraft['entry'], 'at' | 'type' | 'subject' | 'data'>): Promise<void> {
+    const own = { ...entry, actor: null, agent_id: null }
+    await this.write({ entry: own, change: { kind: 'entry.only' }, idempotency: null })
+  }
+
+  private enqueue<Beside>(draft: Waiting['draft'], beside: Waiting['beside']): Promise<Written<Beside>> {
     if (this.waiting.length >= MAX_WAITING)
       return Promise.reject(new StoreUnavailableError('Too many mutations wait for the store.'))
     return new Promise((resolve, reject) => {
-      const lateAt = this.monotonicMs() + this.deadlineMs
-      const waiting = { job, resolve: resolve as Waiting['resolve'], reject, lateAt }
+      const { deadlineMs } = this
+      const lateAt = deadlineMs === null ? null : this.monotonicMs() + deadlineMs
+      const waiting = { draft, beside, resolve: resolve as Waiting['resolve'], reject, lateAt }
       this.waiting.push(waiting)
       this.unanswered.add(waiting)
-      this.sweeper ??= setTimeout(() => this.sweep(), this.deadlineMs).unref()
+      if (deadlineMs !== null) this.sweeper ??= setTimeout(() => this.sweep(), deadlineMs).unref()
       this.draining ??= this.drain()
       if (this.waiting.length === LARGE_GROUP) this.leaveNow()
     })
   }
 
-  /** Rejects the calls whose deadline has passed. Whoever came first is late first. */
+  /** Rejects the calls whose deadline has passed. Calls become late in order of arrival. */
   private sweep(): void {
     this.sweeper = undefined
     const now = this.monotonicMs()
     for (const waiting of this.unanswered) {
-      if (waiting.lateAt > now) {
-        this.sweeper = setTimeout(() => this.sweep(), waiting.lateAt - now).unref()
+      const { lateAt } = waiting
+      if (lateAt === null) continue
+      if (lateAt > now) {
+        this.sweeper = setTimeout(() => this.sweep(), lateAt - now).unref()
         return
       }
       const tooLate = `The store did not answer within ${this.deadlineMs} ms.`
@@ -174,13 +177,13 @@ export class MutationWriter {
     }
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves when no mutation waits. */
   async flushed(): Promise<void> {
     await this.draining
   }
 
   private async drain(): Promise<void> {
-    // The first group is what comes in this turn of the event loop, or what has come when it is large.
+    // The first group is what arrives in this turn of the event loop, or what has arrived when it is large.
     await new Promise<void>((resolve) => {
       this.leaveNow = resolve
       setImmediate(resolve)
@@ -205,7 +208,7 @@ export class MutationWriter {
       besides = sealed.map(startBeside)
       result = await commit
     } catch (cause) {
-      // Whether the group became durable is unknown; the store says where the log really ends.
+      // It is unknown whether the group became durable; the store says where the log really ends.
       this.log = null
       const error =
         cause instanceof StoreUnavailableError
@@ -238,25 +241,35 @@ export class MutationWriter {
     }
   }
 
-  /** The mutations of a group, each entry with the next position in the log. One that cannot be made fails alone. */
+  /** Gives each entry of a group the next position in the log. A mutation that cannot be built fails alone. */
   private seal(group: readonly Waiting[], log: string, nextIndex: number): Sealed[] {
     const sealed: Sealed[] = []
     let index = nextIndex
     for (const waiting of group.filter((one) => this.unanswered.has(one)))
       try {
-        const made = waiting.job(log, index)
-        if (made.mutation.holds?.() === false) throw errorOf('outdated')
-        if (made.mutation.entry !== null) index += 1
-        sealed.push({ ...made, waiting })
+        const mutation = this.mutationAt(waiting.draft, log, index)
+        if (mutation.holds?.() === false) throw errorOf('outdated')
+        if (mutation.entry !== null) index += 1
+        sealed.push({ waiting, mutation })
       } catch (error) {
         this.fail(waiting, error)
       }
     return sealed
   }
 
-  private async answer({ waiting, result }: Sealed, beside: unknown, storeMs: number): Promise<void> {
+  private mutationAt(draft: Waiting['draft'], log: string, index: number): Mutation {
+    if (draft.entry === null) return draft
+    const { entry, change, idempotency, holds } = draft
+    // The call that read the clock first may come second: within a log, time never decreases.
+    if (entry.at > this.newestAt) this.newestAt = entry.at
+    const unhashed = { id: this.ids.next('aud'), log, index, ...entry, at: this.newestAt }
+    const leaf = leafHash(unhashed)
+    return { change: placed(change, { log, index, leaf }), entry: { ...unhashed, leaf }, idempotency, holds }
+  }
+
+  private async answer({ waiting, mutation }: Sealed, beside: unknown, storeMs: number): Promise<void> {
     try {
-      waiting.resolve(result(await beside, storeMs))
+      waiting.resolve({ position: mutation.entry, beside: await beside, storeMs })
       this.answered(waiting)
     } catch (error) {
       this.fail(waiting, error)
@@ -291,8 +304,13 @@ function errorOf(conflict: Conflict): Error {
   }
 }
 
-function startBeside({ beside }: SealedMutation): Promise<unknown> {
-  const started = (async () => await beside())()
+function placed(change: ChangeDraft, audit: AuditPosition): Change {
+  if (change.kind !== 'decision.create') return change
+  return { ...change, decision: { ...change.decision, audit } }
+}
+
+function startBeside({ waiting, mutation: { entry, change } }: Sealed): Promise<unknown> {
+  const started = (async () => entry && (await waiting.beside(entry, change)))()
   // It is awaited only after the mutation is durable; until then a failure must not count as unhandled.
   started.catch(() => {})
   return started

@@ -1,9 +1,9 @@
 import type { Server } from 'node:http'
 import { type AddressInfo, isIPv6 } from 'node:net'
-import { withDeadline } from '@countersign/concurrency'
 import { type Composed, compose } from './compose/compose.js'
 import { composeFront } from './compose/front.js'
 import type { Parts } from './compose/parts.js'
+import { withDeadline } from './concurrency/with-deadline.js'
 import type { Config } from './config.js'
 
 /** The store did not close in time. It contains everything that was acknowledged. */
@@ -22,13 +22,13 @@ export interface Started {
 
 /** How long requests in progress may take when the server stops. */
 export const DRAIN_GRACE_MS = 10_000
-/** Longer than any caller waits for the store: a write that takes longer was answered with 503. */
+/** Longer than any caller waits for the store: a slower write was answered with 503. */
 const CLOSE_DEADLINE_MS = 6_000
 
 /**
  * Listens on the port, opens the store and answers requests.
  *
- * @throws an error with code EADDRINUSE or EACCES, or what `compose` refuses to open
+ * @throws an error with code EADDRINUSE or EACCES, or an error of opening the store or the signing keys
  */
 export async function start(config: Config, parts: Omit<Parts, 'address' | 'connections'>): Promise<Started> {
   const { server, connections, serve } = composeFront(config, parts)

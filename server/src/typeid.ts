@@ -5,10 +5,10 @@ const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz'
 const PAIRS = Array.from({ length: 1024 }, (_, bits) => DIGITS.charAt(bits >> 5) + DIGITS.charAt(bits & 31))
 
 /**
- * The TypeID of a UUIDv7 whose counter of 32 bits follows the time. An overflow of the counter (never within a millisecond)
- * carries into the time.
+ * Returns the TypeID of a UUIDv7 with a 32-bit counter after the time. An overflow of the counter (never within a
+ * millisecond) carries into the time.
  *
- * @param random its last 42 bits count
+ * @param random its last 42 bits are used
  *
  * Source: RFC 9562 section 5.7 and 6.2; TypeID 0.3.
  */
@@ -27,7 +27,7 @@ function base32(bits: number): string {
   return `${first}${second}${PAIRS[(bits / 2 ** 10) & 1023]}${PAIRS[bits & 1023]}`
 }
 
-/** The TypeID that the same time and name always give. */
+/** Returns a TypeID that depends only on the time and the name. */
 export function typeidOf(prefix: string, milliseconds: number, name: string): string {
   const bytes = hash('sha256', name, 'buffer')
   return typeid(prefix, milliseconds, bytes.readUInt32BE(0), bytes.readUIntBE(4, 6))

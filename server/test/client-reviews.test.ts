@@ -83,7 +83,7 @@ describe('waitForReview', () => {
     expect(outcomes.length - lost.length).toBe(1)
     expect(new Set(lost.map(({ reason }) => reason))).toEqual(new Set(['already_claimed']))
     const winner = outcomes.findIndex((outcome) => !NotPermittedError.isInstance(outcome))
-    // Its process starts anew: the same job, the same permit.
+    // Its process restarts: the same job, the same permit.
     const again = await open(botKey).decisions.waitForReview(id, { holder: `job-${winner}` })
     expect(again).toMatchObject({ id, status: 'authorized' })
     expect(isPermitted(again, asked)).toBe(true)

@@ -86,6 +86,18 @@ describe('the SDK', () => {
     await expect(client.policies.create(document)).rejects.toMatchObject({ status: 409, code: 'policy_name_taken' })
   })
 
+  it('are written by name, as often as the program runs', async () => {
+    const named = { name: 'named/by the client', rules: [{ action: 'mail.archive', effect: 'allow' as const }] }
+    const first = await client.policies.putByName(named, { onlyCreate: true })
+    const second = await client.policies.putByName({ ...named, priority: 1 }, { ifRevision: 1 })
+    expect([first.revision, second.revision, second.id === first.id]).toEqual([1, 2, true])
+    expect(await client.policies.getByName(named.name)).toEqual(second)
+    const isTaken = { status: 412, code: 'revision_mismatch' }
+    await expect(client.policies.putByName(named, { onlyCreate: true })).rejects.toMatchObject(isTaken)
+    await expect(client.policies.putByName(named, { ifRevision: 1 })).rejects.toMatchObject(isTaken)
+    await client.policies.delete(first.id)
+  })
+
   it('asks, and permits what was allowed until it expires', async () => {
     const decision = await client.authorize(permitted)
     expect(decision).toMatchObject({ ...asked, effect: 'allow', status: 'authorized', policy_id: policy.id, rule: 0 })
@@ -286,6 +298,7 @@ describe('the SDK', () => {
 
   it('gets proofs of a decision, the newest checkpoints, and how a log goes on', async () => {
     const { id } = await client.authorize(permitted)
+    expect(await client.audit.records({ kind: 'decision', id }).page()).toMatchObject({ data: [{ id }] })
     const { data } = await client.audit.proof(id)
     expect(data).toMatchObject([{ entry: { subject: id }, inclusion: { path: expect.any(Array) } }])
     const { root, data: logs } = await client.audit.checkpoints()

@@ -9,13 +9,18 @@ interface DocumentedHeader {
   readonly required?: boolean
 }
 
+interface DocumentedContent {
+  readonly schema?: { readonly $ref?: string }
+}
+
 interface DocumentedResponse {
   readonly description: string
   readonly headers?: Readonly<Record<string, DocumentedHeader>>
-  readonly content?: Readonly<Record<string, object>>
+  readonly content?: Readonly<Record<string, DocumentedContent>>
 }
 
 interface Operation {
+  readonly operationId: string
   readonly responses: Readonly<Record<string, DocumentedResponse>>
 }
 
@@ -64,6 +69,8 @@ const NO_OPERATION: Readonly<Record<number, DocumentedResponse>> = {
   },
 }
 
+const PROBLEM = '#/components/schemas/Problem'
+
 const checkers = new Map<string, AnswerCheck>()
 
 /** The check of one document; the same document is compiled once. */
@@ -76,7 +83,13 @@ export function answerCheckOf(text: string): AnswerCheck {
 }
 
 export class AnswerCheck {
-  private readonly ajv = new Ajv2020({ strict: false, validateSchema: false, allErrors: true })
+  private readonly ajv = new Ajv2020({
+    strict: false,
+    validateSchema: false,
+    allErrors: true,
+    // Most schemas check few answers in one process.
+    code: { optimize: false },
+  })
   private readonly paths: readonly { readonly template: string; readonly form: RegExp }[]
 
   constructor(private readonly document: ApiDocument) {
@@ -112,9 +125,9 @@ export class AnswerCheck {
     const body: unknown = JSON.parse(answer.text)
     const schema =
       pointer === undefined
-        ? '/components/schemas/Problem'
-        : [...pointer, 'content', media, 'schema'].map(escaped).join('/')
-    const check = this.ajv.getSchema(`api#${schema}`)
+        ? PROBLEM
+        : (refOf(response.content?.[media]) ?? `#${[...pointer, 'content', media, 'schema'].map(escaped).join('/')}`)
+    const check = this.ajv.getSchema(`api${schema}`)
     if (check === undefined) throw new Error(`The document has no schema at ${schema}.`)
     const faults = check(body) ? [] : [this.ajv.errorsText(check.errors, { dataVar: 'body' })]
     if (answer.status < 400) return faults
@@ -132,6 +145,11 @@ function* headerFaults(response: DocumentedResponse, headers: Headers): Generato
     if (!documented.has(name) && !EVERYWHERE.has(name)) yield `the header ${name} is not documented`
   for (const [name, { required }] of documented)
     if (required === true && !headers.has(name)) yield `the documented header ${name} is missing`
+}
+
+/** Where a named schema is, so that it is compiled once for all operations that answer with it. */
+function refOf(content: DocumentedContent | undefined): string | undefined {
+  return content?.schema?.$ref
 }
 
 function escaped(part: string): string {

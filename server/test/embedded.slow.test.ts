@@ -70,7 +70,7 @@ describe.each([
     await request(app).get(`${prefix}/v1/nowhere`).expect(401)
     await request(app).get(`${prefix}/v1/nowhere`).set(bearer).expect(404)
     const refused = await request(app).delete(`${prefix}/v1/decisions`).set(bearer).expect(405)
-    expect(refused.headers.allow).toBe('POST, GET')
+    expect(refused.headers.allow).toBe('POST, GET, HEAD')
   })
 })
 

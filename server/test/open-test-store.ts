@@ -1,8 +1,8 @@
 import { basename } from 'node:path'
-import { openMongoStore } from '@countersign/store-mongodb/open'
-import type { Store } from '@countersign/store-port/store'
-import { openSqliteStore } from '@countersign/store-sqlite/open'
-import { mongoUrl } from '../../packages/store-mongodb/test/open-mongo-store.js'
+import type { Store } from '#server/ports/store/store'
+import { openMongoStore } from '#server/stores/mongodb/open'
+import { openSqliteStore } from '#server/stores/sqlite/open'
+import { mongoUrl } from './stores/mongodb/open-mongo-store.js'
 
 /** `npm run test:mongodb` runs the suites of the API on MongoDB, too. */
 export const ON_MONGODB = process.env.STORE === 'mongodb'

@@ -1,22 +1,33 @@
 /** What the job of REQUEST_RETENTION_DAYS asks of the store: no run looks at the whole store again. */
-import type { HeldRequestFilter } from '@countersign/store-port/store'
+
 import { until } from '@countersign/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { HeldRequestFilter } from '#server/ports/store/decisions'
 import { Desk } from './api/desk.js'
-import { succeed } from './api/refunds.js'
+import { everyItem, succeed } from './api/refunds.js'
+import { editedStore } from './edited-store.js'
 import { FastIntervals } from './fast-intervals.js'
+import { startReceiver } from './feed/webhooks/receiver.js'
+import { filesWith } from './process/files-with.js'
 import { openStoreWith } from './store-with.js'
 
 const DAY_MS = 86_400_000
 const DAYS = 7
-const settings = { requestRetentionDays: DAYS, reviewTtlSeconds: 365 * 86_400, approvalTtlSeconds: 30 * 86_400 }
+const settings = {
+  webhookAllowPrivate: true,
+  requestRetentionDays: DAYS,
+  reviewTtlSeconds: 365 * 86_400,
+  approvalTtlSeconds: 30 * 86_400,
+}
 
 let asked: HeldRequestFilter[] = []
 const openStore = (dataDir: string) =>
   openStoreWith(dataDir, (store) => ({
-    listHeldRequests: (filter, page) => {
-      asked.push(filter)
-      return store.listHeldRequests(filter, page)
+    decisions: {
+      listHeldRequests: (filter, page) => {
+        asked.push(filter)
+        return store.decisions.listHeldRequests(filter, page)
+      },
     },
   }))
 
@@ -37,6 +48,32 @@ const twoMoreRuns = () => {
   asked = []
   return until('two more runs', () => asked.length >= 2 || undefined)
 }
+
+it('erases what endpoints have answered, also in the files of the store', async () => {
+  // What no other file holds: the endpoint spells the resource in its own way.
+  const answer = Buffer.from('order of Ada Lovelace, 1815').toString('hex')
+  const receiver = await startReceiver((_, res) => res.end(answer))
+  const body = { url: receiver.url, events: ['decision.created'] }
+  const webhook = await succeed(desk.server.call('POST', '/v1/webhooks', { body }))
+  const attemptOf = async (id: string) =>
+    (await everyItem(desk.server, `/v1/webhooks/${webhook.id}/deliveries`)).find(
+      ({ subject, status }) => subject === id && status === 'delivered',
+    )?.attempts[0]
+  const old = await desk.decide(10)
+  desk.clock.advance(2)
+  const young = await desk.decide(11)
+  for (const { id } of [old, young])
+    expect((await until('its delivery', async () => (await attemptOf(id)) ?? undefined)).response).toBe(answer)
+  expect(filesWith(desk.server.dataDir, { texts: [answer] })).not.toEqual([])
+  desk.clock.advance(DAYS * DAY_MS - 1)
+  await erasedByItself(old.id)
+  expect([(await attemptOf(old.id)).response, (await attemptOf(young.id)).response]).toEqual([null, answer])
+  desk.clock.advance(2)
+  await erasedByItself(young.id)
+  const isWiped = () => filesWith(desk.server.dataDir, { texts: [answer] }).length === 0 || undefined
+  await until('files without the answers', isWiped)
+  await receiver.close()
+})
 
 it('begins where the first request was left, and not from the start of the store', async () => {
   const old = await desk.decide(10)
@@ -61,4 +98,19 @@ it('begins where the first request was left, and not from the start of the store
     evaluated_before: new Date(before).toISOString(),
   })
   expect(await Promise.all([old, last, later].map(({ id }) => isErased(id)))).toEqual([true, true, false])
+})
+
+it('goes on behind a damaged decision, looks at it again, and says which one it is', async () => {
+  const damaged = await desk.decide(10)
+  desk.clock.advance(1)
+  const sound = await desk.decide(11)
+  const store = editedStore(desk.server.dataDir)
+  await store.document('decisions', [damaged.id], (document) => Object.assign(document, { id: sound.id }))
+  desk.clock.advance(DAYS * DAY_MS + 1)
+  await erasedByItself(sound.id)
+  await until('the operator to be told', () =>
+    desk.server.logged.find(({ fields }) => String((fields as { err?: unknown }).err).includes(damaged.id)),
+  )
+  await store.undo()
+  await erasedByItself(damaged.id)
 })

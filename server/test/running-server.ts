@@ -1,17 +1,21 @@
 /** A real server in this process: real store files in a folder of its own, a clock that the test moves. */
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:http'
+import { Agent, createServer, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { ReadableStream } from 'node:stream/web'
 import { compose } from '#server/compose/compose'
 import type { Parts } from '#server/compose/parts'
 import { type Config, readConfig } from '#server/config'
 import type { ClockJump } from '#server/ports/clock'
 import { type Started, start } from '#server/start'
-import { dropDatabase, mongoUrl } from '../../packages/store-mongodb/test/open-mongo-store.js'
 import { AnswerCheck } from './documented-answers.js'
 import { databaseOf, ON_MONGODB } from './open-test-store.js'
+import { dropDatabase, mongoUrl } from './stores/mongodb/open-mongo-store.js'
 
 export const FROZEN = new Date('2026-11-21T10:00:00.000Z')
 
@@ -178,32 +182,65 @@ let answerCheck: Promise<AnswerCheck> | null = null
 
 /** Every server has the same document: that of the first one is read. */
 function checkOfAnswers(url: string): Promise<AnswerCheck> {
-  answerCheck ??= fetch(`${url}/openapi.json`).then(async (answer) => new AnswerCheck(await answer.json()))
+  answerCheck ??= readDocument(url).catch((error) => {
+    // The tests of other files have a server of their own.
+    answerCheck = null
+    throw error
+  })
   return answerCheck
 }
 
+async function readDocument(url: string): Promise<AnswerCheck> {
+  const answer = await fetch(`${url}/openapi.json`)
+  const document = await answer.text()
+  if (answer.status !== 200)
+    throw new Error(`/openapi.json is answered with ${answer.status}: ${document.slice(0, 500)}`)
+  return new AnswerCheck(JSON.parse(document))
+}
+
+/** Connections are kept, as `fetch` keeps them; without it, because the quick tier sends tens of thousands of requests. */
+const agent = new Agent({ keepAlive: true })
+
 /** The whole body; none of one that has no end. */
-async function textOf(res: Response): Promise<string> {
-  if (res.headers.get('content-type') !== 'text/event-stream') return res.text()
-  await res.body?.cancel()
+async function textOf(res: IncomingMessage): Promise<string> {
+  if (res.headers['content-type'] !== 'text/event-stream') return text(res)
+  res.destroy()
   return ''
 }
 
+/** What is sent of a body: all of it at once, or as it comes. */
+function dataOf(body: unknown): Buffer | Readable | undefined {
+  if (body === undefined) return undefined
+  if (body instanceof ReadableStream) return Readable.fromWeb(body)
+  return Buffer.from(body instanceof Uint8Array || typeof body === 'string' ? body : JSON.stringify(body))
+}
+
+function headersOf({ headersDistinct }: IncomingMessage): Headers {
+  const headers = new Headers()
+  for (const [name, values = []] of Object.entries(headersDistinct))
+    for (const value of values) headers.append(name, value)
+  return headers
+}
+
 async function send(url: string, method: string, body: unknown, headers: Record<string, string>) {
-  const isStream = body instanceof ReadableStream
-  const raw = isStream || typeof body === 'string' || body instanceof Uint8Array || body === undefined
-  const res = await fetch(url, {
-    method,
-    headers: { ...(body !== undefined && { 'Content-Type': 'application/json' }), ...headers },
-    ...(body !== undefined && { body: raw ? (body as BodyInit) : JSON.stringify(body) }),
-    ...(isStream && { duplex: 'half' as const }),
-  })
-  const text = await textOf(res)
-  const isText = res.headers.get('content-type') === 'application/x-ndjson'
+  const data = dataOf(body)
+  const own = {
+    ...(data !== undefined && { 'Content-Type': 'application/json' }),
+    ...(Buffer.isBuffer(data) && { 'Content-Length': data.length }),
+  }
+  const req = request(url, { agent, method, headers: { ...own, ...headers } })
+  const answered = once(req, 'response') as Promise<[IncomingMessage]>
+  if (data instanceof Readable) data.pipe(req)
+  else req.end(data)
+  const [res] = await answered
+  // An early answer may end the rest of its request.
+  req.on('error', () => undefined)
+  const found = await textOf(res)
+  const isText = res.headers['content-type'] === 'application/x-ndjson'
   return {
-    status: res.status,
-    headers: res.headers,
-    text,
-    body: text === '' ? undefined : isText ? text : JSON.parse(text),
+    status: res.statusCode ?? 0,
+    headers: headersOf(res),
+    text: found,
+    body: found === '' ? undefined : isText ? found : JSON.parse(found),
   }
 }

@@ -475,8 +475,8 @@ describe('7. errors', () => {
   })
 
   it('7 500: internal server error; a request identifier is quoted', async () => {
-    const listDecisions = () => Promise.reject(new Error('an inner matter'))
-    const openStore = (dataDir: string) => openStoreWith(dataDir, () => ({ listDecisions }))
+    const list = () => Promise.reject(new Error('an inner matter'))
+    const openStore = (dataDir: string) => openStoreWith(dataDir, () => ({ decisions: { list } }))
     const broken = await runServer({ parts: { openStore } })
     try {
       const { status, body, headers } = await broken.call('GET', '/v1/decisions')

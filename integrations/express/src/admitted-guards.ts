@@ -1,4 +1,4 @@
-/** What the guards that a request has passed have let through. */
+/** The admissions of the guards that a request has passed. */
 import { DeniedError, type GuardRequest, type ObservedAdmission, type PermittedAdmission } from '@countersign/client'
 import { warnOperator } from '@countersign/client/kernel'
 import type { Request } from 'express'
@@ -8,7 +8,7 @@ export type AdmittedRequest = PermittedAdmission | ObservedAdmission
 
 interface Admitted {
   readonly admission: AdmittedRequest
-  /** A handler that a guard wraps has begun on it. */
+  /** Whether a handler that a guard wraps has begun with it. */
   isBegun: boolean
 }
 
@@ -19,7 +19,10 @@ export function admittedCount(req: Request): number {
   return admitted.get(req)?.length ?? 0
 }
 
-/** Two guards that ask the same hold the budget twice, and the second one is refused where it does not suffice for both. */
+/**
+ * Two guards with the same question reserve the budget twice, and the second one is refused when the room does not
+ * suffice for both.
+ */
 export function warnIfAskedBefore(req: Request, request: GuardRequest): void {
   for (const { admission } of admitted.get(req) ?? []) {
     const { asked } = admission
@@ -39,7 +42,7 @@ export function noteAdmitted(req: Request, admission: AdmittedRequest): void {
   admitted.set(req, [...(admitted.get(req) ?? []), { admission, isBegun: false }])
 }
 
-/** A handler runs: whatever was let through is settled by how that ends. */
+/** Call this when a handler starts: the end of the handler settles every admission. */
 export function noteBegun(req: Request): void {
   for (const one of admitted.get(req) ?? []) one.isBegun = true
 }
@@ -51,7 +54,7 @@ export function assertStillAdmitted(req: Request): void {
       throw new DeniedError('expired', { decision_id: admission.decision.id })
 }
 
-/** The handler does not run: rejects whatever was let through and not begun, unless the app has settled it. */
+/** The handler does not run: rejects every admission that was not begun, unless the app has settled it. */
 export function rejectAdmitted(req: Request): void {
   for (const { admission, isBegun } of admitted.get(req) ?? []) if (!isBegun) rejectUnbegun(admission)
 }

@@ -1,19 +1,19 @@
 import type { IncomingMessage } from 'node:http'
 
 /**
- * The agent that a verified access token names: `sub` of what express-jwt puts into `req.auth`, or of the payload that
- * express-oauth2-jwt-bearer puts there. Undefined when there is none.
+ * Returns the agent that a verified access token names: `sub` of the claims that express-jwt puts into `req.auth`, or
+ * of the payload that express-oauth2-jwt-bearer puts there. Undefined when there is none.
  */
 export function agentOfAuth(req: IncomingMessage): string | undefined {
   const subject = ownMember(claimsOf(req), 'sub')
   return typeof subject === 'string' && subject !== '' ? subject : undefined
 }
 
-/** The claims of a verified access token, wherever either of them puts them. */
+/** Returns the claims of a verified access token, from either place. */
 export function claimsOf(req: IncomingMessage): unknown {
   const auth = ownMember(req, 'auth')
   const payload = ownMember(auth, 'payload')
-  // A claim that happens to be called payload is not taken for a payload.
+  // A claim that happens to be named payload does not count as a payload.
   const isResult =
     isObject(payload) &&
     isObject(ownMember(auth, 'header')) &&
@@ -22,8 +22,8 @@ export function claimsOf(req: IncomingMessage): unknown {
   return isResult ? payload : auth
 }
 
-/** What was put on Object.prototype by somebody else's fault names nobody. */
-export function ownMember(object: unknown, name: string): unknown {
+/** Ignores inherited members, so that a polluted Object.prototype cannot name an agent. */
+function ownMember(object: unknown, name: string): unknown {
   return isObject(object) && Object.hasOwn(object, name) ? object[name] : undefined
 }
 

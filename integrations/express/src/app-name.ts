@@ -1,12 +1,12 @@
-/** How the running program is called. */
+/** Finds the name of the running program. */
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 /**
- * The `name` in the package.json nearest above the program's entry file that has one: the same after a restart and in every
- * replica, and another one in another service. Where the program is started by an installed package, such as a framework for
- * functions, it is looked for from the working folder on: that package has the same name in every service. Empty when there is
- * none, as for a script on standard input.
+ * Returns the `name` in the nearest package.json above the program's entry file that has one: the same after a restart
+ * and in every replica, and different in another service. When an installed package starts the program, such as a
+ * framework for functions, the search begins at the working folder, because that package has the same name in every
+ * service. Empty when no name is found, as for a script on standard input.
  */
 export function appName(entry = process.argv[1], workingFolder = process.cwd()): string {
   const isInstalled = entry?.split(/[\\/]/).includes('node_modules')

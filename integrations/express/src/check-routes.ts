@@ -5,13 +5,13 @@ import { parametersOf, pathsOf } from './route-parameters.js'
 
 const templates = new WeakMap<object, readonly NeededParameter[]>()
 
-/** Remembers what the templates of a guard need of its route. */
+/** Records which route parameters the templates of a guard need. */
 export function noteTemplates(guard: RouteGuard, options: readonly unknown[]): RouteGuard {
   templates.set(guard, options.flatMap(neededBy))
   return guard
 }
 
-/** As much as is read of what Express keeps of a router. */
+/** The parts of an Express router that are read here. */
 interface RouterParts {
   readonly mergeParams?: boolean
   readonly stack: readonly Layer[]
@@ -24,22 +24,24 @@ interface Layer {
 }
 
 /**
- * Checks that every route has the parameters that the templates of its guards name, such as `order:{params.id}`. To be called
- * at the start, after the routes; `app.use(permitErrors())` does it for what comes before. An app that is mounted in another is
- * checked by itself. What cannot be checked is refused when it is asked.
+ * Checks that every route has the parameters that the templates of its guards name, such as `order:{params.id}`. Call
+ * it at the start, after the routes; `app.use(permitErrors())` calls it for the routes before it. Check a mounted app
+ * separately. A guard that cannot be checked here refuses at the request.
  *
- * @throws TypeError naming the route, the template and the parameter
+ * @throws TypeError naming the route, the template and the parameter, and for an app of Express 4
  *
  * Source: docs/express.md "Templates".
  */
 export function checkRoutes(app: Application | IRouter): void {
+  // Its `router` throws a sentence about Express 3.
+  if ('lazyrouter' in app) throw new TypeError('this app was made by Express 4: @countersign/express needs Express 5')
   const router: unknown = 'router' in app ? app.router : app
   if (isRouter(router)) checkRouter(router, [])
 }
 
 /**
- * @param above the parameters of the paths that it is mounted at; null where nobody knows them
- * @param around the routers that it is mounted in: one that is mounted in itself is checked once
+ * @param above the parameters of the paths that it is mounted at; null when they are unknown
+ * @param around the routers that it is mounted in, so that a router mounted in itself is checked once
  */
 function checkRouter(router: RouterParts, above: Iterable<string> | null, around: readonly unknown[] = []): void {
   if (around.includes(router)) return

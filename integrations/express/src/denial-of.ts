@@ -1,17 +1,20 @@
-/** Every refusal as what the caller is answered: 401 for who is not known, 403 for what may not run, 503 for what cannot be said. */
+/**
+ * Maps every refusal to an answer: 401 for an unknown caller, 403 for an action that may not run, 503 when there is no
+ * usable answer.
+ */
 import { ApiError, DeniedError } from '@countersign/client'
 import { PermitError, type PermitErrorCode } from '@countersign/permit'
 import { PERMIT_SENTENCES } from './refusal-sentences.js'
 import { RouteDeniedError, type RouteDeniedStatus } from './route-denied-error.js'
 
-/** Thrown where a question is mapped: nobody says which agent calls. */
+/** Thrown when the mapping of a question finds no agent for the call. */
 export class AgentMissing extends Error {
   override readonly name = 'AgentMissing'
 }
 
 /**
- * The refusal of an enforcement point or of a permit; any other error as it is. Never what Express takes for no error, such as
- * undefined, or for a way past the handler, such as `route`.
+ * Converts the refusal of an enforcement point or of a permit; returns any other error unchanged. Never returns a value
+ * that Express does not treat as an error, such as undefined, or that skips the handler, such as `route`.
  */
 export function denialOf(error: unknown, permitScheme = 'Bearer'): unknown {
   if (RouteDeniedError.isInstance(error)) return error
@@ -21,8 +24,8 @@ export function denialOf(error: unknown, permitScheme = 'Bearer'): unknown {
 }
 
 function ofDenied(error: DeniedError): RouteDeniedError {
-  const { reason, decision_id, advice, cause } = error
-  const fields = { code: reason, decision_id, advice, cause: error }
+  const { reason, decision_id, advice, comment, cause } = error
+  const fields = { code: reason, decision_id, advice, comment, cause: error }
   if (cause instanceof AgentMissing) {
     return new RouteDeniedError({ ...fields, code: 'agent_missing', status: 401, headers: challenge('Bearer') })
   }
@@ -67,7 +70,10 @@ function ofPermit(error: PermitError, scheme: string): RouteDeniedError {
   return new RouteDeniedError({ code, status, headers, detail: PERMIT_SENTENCES[code], cause: error })
 }
 
-/** What names the way to show a permit or who one is (RFC 6750). Code and scheme are words of ours, never of the caller. */
+/**
+ * Returns the header that names the way to authenticate or to show a permit (RFC 6750). Code and scheme are constants,
+ * never texts of the caller.
+ */
 export function challenge(scheme: string, error?: string, code?: string): Record<string, string> {
   const parameters = error === undefined ? '' : ` error="${error}", error_description="${code}"`
   return { 'WWW-Authenticate': `${scheme}${parameters}` }

@@ -2,10 +2,10 @@ import { atOnce, noteFaultPlace } from '@countersign/client/kernel'
 import type { Request } from 'express'
 import { readStrictly } from './strict-params.js'
 
-/** A value, or what finds it in the request. */
+/** A value, or a function that reads it from the request. */
 export type FromRequest<Value, Req> = Value | ((req: Req) => Value)
 
-/** @throws TypeError for a promise and for a misspelt name of `req.params`, and whatever the function throws */
+/** @throws TypeError for a promise and for a misspelt name of `req.params`, and the errors of the function */
 export function resolved<Value>(option: string, given: FromRequest<Value, Request>, req: Request): Value {
   if (typeof given !== 'function') return given
   const read = given as (req: Request) => Value
@@ -23,7 +23,10 @@ export function resolved<Value>(option: string, given: FromRequest<Value, Reques
 const namesOfRoutes = new WeakMap<object, string>()
 const routesOfPaths = new Map<string, number>()
 
-/** The route as the developer wrote it: nothing that a caller sends is in it. Those of one path in several routers are numbered. */
+/**
+ * Returns the route as the developer wrote it, without anything that a caller sends. Routes with the same path in
+ * several routers are numbered.
+ */
 export function routeOf({ route }: Request): string {
   if (route === undefined) return 'a guard before the routes'
   const known = namesOfRoutes.get(route)

@@ -1,5 +1,5 @@
 import type { ActionOutcome, EnforcementOptions, EnforcementPoint, GuardRequest } from '@countersign/client'
-import { ENFORCEMENT_OPTIONS, ownMembers } from '@countersign/client/kernel'
+import { ENFORCEMENT_OPTIONS } from '@countersign/client/kernel'
 import type { Request, Response } from 'express'
 import { appName } from './app-name.js'
 import type { FromRequest } from './from-request.js'
@@ -8,10 +8,10 @@ import { checkFromRequest, checkKnown, checkOne, isFunctionOrNone } from './opti
 
 type Context = GuardRequest['context']
 
-/** Where a guard asks: the client, and how its enforcement point behaves; or a point that was made before. */
+/** How a guard asks: with a client and options of its enforcement point, or with an existing point. */
 type Asking =
   | (Omit<EnforcementOptions, 'unmapped'> & {
-      /** A route names its action; one whose function gives none is refused. */
+      /** A route must name its action; a call whose function returns none is refused. */
       readonly unmapped?: 'deny' | undefined
       readonly client: { enforcement(options?: EnforcementOptions): EnforcementPoint }
       readonly point?: undefined
@@ -21,9 +21,9 @@ type Asking =
       readonly client?: undefined
     })
 
-/** What a route does, and how it is settled. */
+/** The question that a route asks, and how it is settled. */
 export interface RouteOptions<Req = Request> {
-  /** Default: who the verified access token in `req.auth` names. Without an agent the answer is 401. */
+  /** Default: the agent that the verified access token in `req.auth` names. Without an agent the answer is 401. */
   readonly agent_id?: FromRequest<string | null | undefined, Req> | undefined
   readonly action: FromRequest<string, Req>
   /** Default: none. */
@@ -32,41 +32,42 @@ export interface RouteOptions<Req = Request> {
   readonly context?: FromRequest<Context, Req> | undefined
   /**
    * Names the call, so that a repeated one gets the same decision and runs nothing twice. Default: the header
-   * `Idempotency-Key`. It counts for this route and this agent alone. False: every call is a new one. Each call is a holder of
-   * its own: what had begun when the process died does not run again for its key, and may for a new one.
+   * `Idempotency-Key`. It applies only to this route and this agent. False: every call is new. Each call is its own
+   * holder: an action that had begun when the process died does not run again for its key, but may for a new one.
    */
   readonly idempotencyKey?: false | ((req: Req) => string | null | undefined) | undefined
   /**
-   * The service that the key counts in, the same in all of its replicas: a caller's key that a gateway forwards is another one
-   * in the service behind it. Default: the `name` in the package.json of the running program.
+   * The service in which the key is valid, the same in all of its replicas: when a gateway forwards a caller's key, it
+   * is another key in the service after it. Default: the `name` in the package.json of the running program.
    */
   readonly scope?: string | undefined
-  /** Holds `body`, `query` and `params` as they were asked about. Default true. */
+  /** Freezes `body`, `query` and `params` as they were in the question. Default true. */
   readonly freeze?: boolean | undefined
   /**
-   * `outcome` (default): by how the response ends. `manual`: by the handler alone, with `req.permit`; a decision that it
-   * never settles counts as spent once it expires.
+   * `outcome` (default): the end of the response settles the decision. `manual`: only the handler settles it, with
+   * `req.permit`; an unsettled decision counts as spent once it expires.
    */
   readonly settle?: 'outcome' | 'manual' | undefined
   /**
-   * What a response that the handler has ended says about the action; undefined for the default, which is by its status:
-   * below 400 it succeeded, else it failed. Nobody knows with 408, 502 or 504, or when what the handler threw says so. What it throws, a
-   * promise, and what is no outcome leave the decision, and `onEvent` is told `settlement_failed`.
+   * Returns the outcome that a response of the handler shows. Undefined uses the default, the status: below 400 the
+   * action succeeded, otherwise it failed; with 408, 502 or 504, or after an error with an unknown outcome, the outcome
+   * is unknown. If the function throws, or returns a promise or an invalid outcome, the decision stays unsettled, and
+   * `onEvent` gets `settlement_failed`.
    */
   readonly outcome?: ((req: Req, res: Response) => ActionOutcome | undefined) | undefined
-  /** How long a handler may go on after its caller has left, in milliseconds. Default 30,000. */
+  /** How long a handler may continue after its caller has disconnected, in milliseconds. Default 30,000. */
   readonly graceMs?: number | undefined
 }
 
 export type RouteGuardOptions<Req = Request> = RouteOptions<Req> & Asking
 
-/** Those by which nothing runs unless it is permitted. */
+/** Options with which nothing runs unless it is permitted. */
 export type EnforcingGuardOptions<Req = Request> = RouteGuardOptions<Req> & {
   readonly mode?: 'enforce' | undefined
   readonly point?: undefined
 }
 
-/** The options, whole. */
+/** The options with defaults filled in. */
 export interface GuardSettings extends RouteOptions {
   readonly point: EnforcementPoint
   readonly scope: string
@@ -95,7 +96,6 @@ const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** @throws TypeError naming the faulty option */
 export function readGuardOptions(options: RouteGuardOptions): GuardSettings {
-  checkKnown('guard', options, KNOWN_OPTIONS)
   const {
     client,
     point,
@@ -111,7 +111,7 @@ export function readGuardOptions(options: RouteGuardOptions): GuardSettings {
     graceMs,
     unmapped,
     ...rest
-  } = ownMembers(options)
+  } = checkKnown('guard', options, KNOWN_OPTIONS)
   checkFromRequest('action', action, ['string'])
   checkFromRequest('agent_id', agent_id, ['string', 'undefined'])
   checkFromRequest('resource', resource, ['string', 'undefined'])
@@ -149,7 +149,7 @@ function pointOf(
   const [stranger] = Reflect.ownKeys(rest)
   if (stranger !== undefined)
     throw new TypeError(
-      `${String(stranger)} is no option beside point: give it where the point is made, to enforcement`,
+      `${String(stranger)} cannot be combined with point: pass it to client.enforcement() when you create the point`,
     )
   return point as EnforcementPoint
 }

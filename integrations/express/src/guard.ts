@@ -26,27 +26,28 @@ import { answerPreflight, isPreflight } from './preflight.js'
 import { refuse } from './refuse.js'
 import { assertStillAt, isStillAt, placeOf } from './request-place.js'
 import { goneSignal, mayHaveRun, type ResponseEnd, watchOtherAnswers, watchResponse } from './response-end.js'
+import { hearRoute } from './route-errors.js'
 import { type PermittedRoute, routePermit } from './route-permit.js'
 import { askedBy, type RouteQuestion } from './route-question.js'
 import { showPermit } from './shown-permit.js'
 import { whileMapping } from './unparsed-body.js'
 
 /**
- * Request Timeout, Bad Gateway and Gateway Timeout say that an answer was not waited for or was lost, and so nothing about
- * whether the route did what it is for.
+ * Request Timeout, Bad Gateway and Gateway Timeout say that an answer was lost or not awaited, so they say nothing
+ * about whether the action ran. Payment Required may come from a payee who has been paid.
  */
-const LOST_ANSWERS: ReadonlySet<number> = new Set([408, 502, 504])
+const LOST_ANSWERS: ReadonlySet<number> = new Set([402, 408, 502, 504])
 
 /**
- * Lets a route run only on a decision that permits it, and settles the decision by how the response ends.
+ * Lets a route run only with a decision that permits it, and settles the decision when the response ends.
  *
- * The handler that is given runs by the guard alone, at most once in a request. Without one the guard is middleware: to be put
- * right before the handler, which runs unguarded where a middleware before the guard calls `next` twice.
+ * A wrapped handler runs only through the guard, at most once per request. Without a handler the guard is middleware:
+ * put it directly before the handler, which runs unguarded if a middleware before the guard calls `next` twice.
  *
- * What it asks about is held: `body`, `query` and `params` change no more in the route. A refusal goes to `next` as a
- * RouteDeniedError: 403 for what may not run, 401 without an agent, 503 without an answer. When the caller has left meanwhile,
- * nothing runs. A preflight of CORS is answered 204, and nothing runs. Whatever earlier guards of the request have let through
- * is then rejected.
+ * The guard freezes its question: `body`, `query` and `params` no longer change in the route. A refusal goes to `next`
+ * as a RouteDeniedError: 403 for an action that may not run, 401 without an agent, 503 without an answer. If the caller
+ * has disconnected, nothing runs. A CORS preflight is answered 204, and nothing runs. In these cases the admissions of
+ * earlier guards of the request are rejected.
  *
  * @throws TypeError naming the faulty option
  *
@@ -65,7 +66,7 @@ export function guard<Req extends IncomingMessage = Request>(
   options: EnforcingGuardOptions<Req>,
   ...handler: [handler?: GuardedHandler<Req, PermittedRoute>]
 ): RouteGuard
-/** In the mode `observe`, or by a point: `req.permit` may be `observed`, where there may be no question and no answer. */
+/** In the mode `observe`, or with a given point, `req.permit` may be `observed`, without a question or an answer. */
 export function guard<Req extends IncomingMessage = Request>(
   options: RouteGuardOptions<Req>,
   ...handler: [handler?: GuardedHandler<Req>]
@@ -85,7 +86,7 @@ async function passGuard(
   res: Response,
   next: NextFunction,
 ): Promise<void> {
-  // Watched routes run as if there were no guard, for callers who have left too.
+  // Observed routes run as if there were no guard, even for callers that have disconnected.
   const isWatched = settings.point.mode === 'observe'
   if (isPreflight(req)) return isWatched ? guarded.run(req, res, next) : answerPreflight(res)
   const gone = goneSignal(req, res)
@@ -104,7 +105,7 @@ async function passGuard(
   } catch (error) {
     if (admission !== undefined) rejectUnbegun(admission)
     if (isAnswered()) return
-    // Elsewhere a handler may be running on what it was let through for.
+    // If the request has moved on, a handler may be running with its admission.
     if (isStillAt(req, place)) rejectAdmitted(req)
     if (!gone.aborted) refuse(res, denialOf(error), next)
     return
@@ -145,6 +146,7 @@ function enter(
   if (settings.settle === 'manual') return
   const onEnd = (end: ResponseEnd) => void admission.settle.by(() => outcomeOf(settings, req, res, end))
   watchResponse(res, { gone, graceMs: settings.graceMs, onEnd })
+  hearRoute(req)
 }
 
 function outcomeOf({ outcome }: GuardSettings, req: Request, res: Response, end: ResponseEnd): ActionOutcome {

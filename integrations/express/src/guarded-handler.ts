@@ -11,34 +11,34 @@ export type GuardedRequest<Req = Request, Permit extends RoutePermit = RoutePerm
 /** A request that `requirePermit` has let through. */
 export type VerifiedRequest<Req = Request> = Req & { readonly verifiedPermit: VerifiedPermit }
 
-/** What `guard` wraps. What it throws goes to `next`, as of any handler of Express 5. */
+/** A handler that `guard` wraps. Its errors go to `next`, like those of any handler of Express 5. */
 export type GuardedHandler<Req = Request, Permit extends RoutePermit = RoutePermit> = (
   req: GuardedRequest<Req, Permit>,
   res: Response,
   next: NextFunction,
 ) => unknown
 
-/** What `requirePermit` wraps. */
+/** A handler that `requirePermit` wraps. */
 export type VerifiedHandler<Req = Request> = (req: VerifiedRequest<Req>, res: Response, next: NextFunction) => unknown
 
 /** Middleware for a route, whatever the types of its parameters. */
 export type RouteGuard = (req: IncomingMessage, res: ServerResponse, next: NextFunction) => Promise<void>
 
-/** What comes after a guard. */
+/** The handler after a guard. */
 export interface Guarded {
-  /** @throws DeniedError (`already_claimed`) when the handler that is wrapped has had its turn in this request */
+  /** @throws DeniedError (`already_claimed`) when the wrapped handler has already run in this request */
   takeTurn(req: Request): void
   run(req: Request, res: Response, next: NextFunction): void | Promise<void>
 }
 
-/** Whatever Express comes to next. */
+/** The next handler that Express reaches. */
 const NEXT: Guarded = { takeTurn: () => undefined, run: (_req, _res, next) => next() }
 
 /** @throws TypeError for anything but a handler */
 export function guardedBy(of: string, ...given: readonly unknown[]): Guarded {
   const [handler] = given
   if (given.length === 0) return NEXT
-  // A misspelt name gives undefined: taken for none, whatever handler comes next would run in its place.
+  // A misspelt name gives undefined. If that counted as no handler, the next handler of the app would run instead.
   if (given.length > 1 || typeof handler !== 'function' || handler.length > 3) {
     throw new TypeError(`${of} wraps one handler, a function (req, res, next): put other middleware before ${of}`)
   }
@@ -52,7 +52,7 @@ export function guardedBy(of: string, ...given: readonly unknown[]): Guarded {
   }
 }
 
-/** Runs it as Express would; the guards of the route are told first of what it throws or gives to `next`. */
+/** Runs it as Express would; the guards of the route are first told what it throws or passes to `next`. */
 async function runHandler(
   handler: (...args: unknown[]) => unknown,
   req: Request,

@@ -1,4 +1,4 @@
-/** The request stays what was asked about: `body`, `query` and `params` as the mapping functions read them. */
+/** Keeps the request as it was in the question: `body`, `query` and `params` as the mapping functions read them. */
 import { DeniedError } from '@countersign/client'
 import { frozenCopy } from '@countersign/client/kernel'
 import type { Request } from 'express'
@@ -14,7 +14,7 @@ const AS_SENT = { keepsProto: true } as const
 interface HeldParams {
   place: Place
   frozen: Request['params']
-  /** What the router made of them elsewhere. */
+  /** The value that the router has set elsewhere. */
   present: Request['params']
 }
 
@@ -22,10 +22,10 @@ const heldParts = new WeakMap<Request, Set<Whole>>()
 const heldParams = new WeakMap<Request, HeldParams>()
 
 /**
- * Puts frozen copies in the place of `body` and `query`, for as long as there is the request: a decision about it may be
- * what any later route runs on. The router gives each route `params` of its own, so those are held in this route alone.
+ * Replaces `body` and `query` with frozen copies for the lifetime of the request, because any later route may run with
+ * a decision about it. The router sets `params` for each route, so those are frozen only in this route.
  *
- * @throws DeniedError (`arguments_refused`) for what cannot be frozen
+ * @throws DeniedError (`arguments_refused`) for a value that cannot be frozen
  */
 export function holdRequest(req: Request): void {
   const held = heldParts.get(req) ?? new Set()
@@ -35,7 +35,7 @@ export function holdRequest(req: Request): void {
       if (!held.has(part)) holdWhole(req, part)
       held.add(part)
     }
-    // Before many routes there are none yet.
+    // Before routing there are no parameters yet.
     if (req.route) holdParams(req)
   } catch (cause) {
     throw new DeniedError('arguments_refused', { cause })
@@ -45,7 +45,7 @@ export function holdRequest(req: Request): void {
 function holdWhole(req: Request, part: Whole): void {
   const frozen = frozenCopy<unknown>(req[part], `req.${part}`, AS_SENT)
   const present = Object.getOwnPropertyDescriptor(req, part)
-  // As validators define it: it may not become an accessor any more, but it can be written for the last time.
+  // Validators define it like this: it can no longer become an accessor, but it can be written one last time.
   if (present?.configurable === false && present.writable === true) {
     Object.defineProperty(req, part, { value: frozen, writable: false })
     return
@@ -58,7 +58,7 @@ function holdWhole(req: Request, part: Whole): void {
       return frozen
     },
     () => {
-      throw new TypeError(`req.${part} is held as it was asked about: what changes it has to come before the guard`)
+      throw new TypeError(`req.${part} is frozen after the question: code that changes it must come before the guard`)
     },
   )
 }
@@ -77,7 +77,7 @@ function holdParams(req: Request): void {
     req,
     'params',
     () => strictViewOf(req) ?? (isRoutedAway(req, held.place) ? held.present : held.frozen),
-    // The router is on its way to another route: what it sets is for there.
+    // The router is moving to another route, and sets the parameters of that one.
     (value) => {
       held.present = value
     },
@@ -85,16 +85,16 @@ function holdParams(req: Request): void {
   heldParams.set(req, held)
 }
 
-/** @throws TypeError for what was defined for good */
+/** @throws TypeError for a property that cannot be redefined */
 function define<Part extends Whole | 'params'>(
   req: Request,
   part: Part,
   get: () => unknown,
   set: (value: Request[Part]) => void,
 ): void {
-  // Not configurable, as a property that is there already might be otherwise.
+  // Explicitly not configurable, because an existing property may be configurable.
   if (Reflect.defineProperty(req, part, { enumerable: true, configurable: false, get, set })) return
   throw new TypeError(
-    `req.${part} cannot be held, as it is defined for good: define it with configurable: true, before the guard`,
+    `req.${part} cannot be frozen, because it is not configurable: define it with configurable: true before the guard`,
   )
 }

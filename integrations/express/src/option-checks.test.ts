@@ -24,7 +24,7 @@ describe('an option in the wrong place', () => {
     [
       'that is of the point, beside it',
       () => guard({ point: client.enforcement(), action: 'a.b', mode: 'observe' } as never),
-      'where the point is made',
+      'when you create the point',
     ],
   ])('%s, is told where it belongs', (_what, give, where) => {
     expect(give).toThrow(TypeError)

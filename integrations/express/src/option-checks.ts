@@ -1,11 +1,11 @@
-/** How the options of guards are read. */
-import { assertOptions } from '@countersign/client/kernel'
+/** Reads the options of guards. */
+import { knownOptions } from '@countersign/client/kernel'
 
 const TO_GUARD = 'it is an option of guard'
 const TO_REQUIRE_PERMIT = 'it is an option of requirePermit'
 const OF_THE_REQUEST = 'a route has it of each request by itself'
 
-/** Where options belong that are not those of the client, or are called so there as well. */
+/** Says where options belong that are not client options, or that have the same name there. */
 const OPTION_OF: Readonly<Record<string, string>> = {
   point: TO_GUARD,
   idempotencyKey: TO_GUARD,
@@ -24,21 +24,21 @@ const OPTION_OF: Readonly<Record<string, string>> = {
   header: TO_REQUIRE_PERMIT,
   holder: OF_THE_REQUEST,
   signal: OF_THE_REQUEST,
-  amount: 'what an action really cost is said by req.permit.confirm({ amount })',
+  amount: 'report the real cost of an action with req.permit.confirm({ amount })',
 }
 
-/** @throws TypeError for anything but an object, and for an unknown member: the message says where that belongs */
-export function checkKnown(
+/** @throws TypeError for anything but an object, and for an unknown member: the message says where it belongs */
+export function checkKnown<Options>(
   of: 'guard' | 'requirePermit' | 'webhookReceiver',
-  options: unknown,
+  options: Options,
   known: readonly string[],
-): void {
-  assertOptions(of, options, known, OPTION_OF)
+): Options {
+  return knownOptions(of, options, known, OPTION_OF)
 }
 
 /** @throws TypeError */
 export function checkOne(name: string, isRight: boolean, wanted: string): void {
-  if (!isRight) throw new TypeError(`${name} has to be ${wanted}`)
+  if (!isRight) throw new TypeError(`${name} must be ${wanted}`)
 }
 
 /** @throws TypeError unless the option is a function or of one of these types */

@@ -5,9 +5,9 @@ import { noteError } from './response-end.js'
 import { RouteDeniedError } from './route-denied-error.js'
 
 /**
- * Answers refusals as `application/problem+json`, and tells the guards of a route what it threw: in the middle of its
- * response, or what says that nobody knows whether it was done. Any other error goes on to the next error handler. To be put
- * behind the routes, before other error handlers: `app.use` of it checks the routes before, as `checkRoutes` does.
+ * Answers refusals as `application/problem+json`, and tells the guards of a route what it threw: an error in the middle
+ * of its response, or one with an unknown outcome. Any other error goes to the next error handler. Put it after the
+ * routes, before other error handlers: `app.use` of it checks the routes before it, as `checkRoutes` does.
  *
  * Source: docs/express.md "Refusals".
  */
@@ -26,8 +26,8 @@ export function permitErrors(): ErrorRequestHandler {
 }
 
 /**
- * Only what looks like an app is told by Express which app it is put into: `app.use` mounts it, and then tells it. A router takes
- * the handler as it is.
+ * Express tells only an app where it is mounted: `app.use` mounts it, and then tells it. A router uses the handler
+ * unchanged.
  */
 function checkedWhereMounted(answer: ErrorRequestHandler): ErrorRequestHandler {
   const passOn: RequestHandler = (_req, _res, next) => next()

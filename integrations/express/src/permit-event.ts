@@ -1,11 +1,12 @@
-/** What `requirePermit` tells its `onEvent`, in the words of the client's events; and who hears it where nobody listens. */
+/** The events of `requirePermit` for its `onEvent`, in the terms of the client's events, and the default listener. */
 import type { Asked, JsonObject, ShownDecision } from '@countersign/client'
 import { warnOfFault, warnOperator } from '@countersign/client/kernel'
 import { type PermitClaims, PermitError, type PermitErrorCode } from '@countersign/permit'
-import { type RouteDeniedCode, RouteDeniedError } from './route-denied-error.js'
+import type { RouteDeniedCode } from './refusal-sentences.js'
+import { RouteDeniedError } from './route-denied-error.js'
 
 /**
- * No event holds a permit.
+ * Events never contain a permit.
  *
  * - `accepted`: the permit is used up, and the route runs;
  * - `denied`: the route does not run.
@@ -13,7 +14,7 @@ import { type RouteDeniedCode, RouteDeniedError } from './route-denied-error.js'
 export type PermitEvent =
   | {
       readonly type: 'accepted'
-      /** What the permit is for. The context is null where none was compared. */
+      /** The subject of the permit. The context is null if none was compared. */
       readonly asked: Asked
       readonly claims: PermitClaims
       /** Null unless the permit was redeemed. */
@@ -21,11 +22,11 @@ export type PermitEvent =
     }
   | {
       readonly type: 'denied'
-      /** Null: nobody has asked here. */
+      /** Null: no question was asked here. */
       readonly asked: null
       readonly reason: RouteDeniedCode
       readonly decision: null
-      /** What the caller is answered; its `cause` is for the operator, and not for the caller. */
+      /** The error that the caller gets; its `cause` is for the operator, not for the caller. */
       readonly error: Error
     }
 
@@ -44,7 +45,7 @@ export function deniedEvent(denial: unknown): PermitEvent {
   return { type: 'denied', asked: null, reason, decision: null, error }
 }
 
-/** What says, until a permit has been accepted, that none ever will be. */
+/** Errors that mean, until a permit has been accepted, that no permit ever will be. */
 const NEVER: ReadonlySet<PermitErrorCode> = new Set([
   'issuer_mismatch',
   'audience_mismatch',
@@ -55,7 +56,7 @@ const NEVER: ReadonlySet<PermitErrorCode> = new Set([
 ])
 const CLOCK: ReadonlySet<PermitErrorCode> = new Set(['expired', 'issued_in_future'])
 
-/** Hears the events of one route that has no `onEvent`: warns of faults that only the operator can fix. */
+/** Receives the events of a route without `onEvent`: warns of faults that only the operator can fix. */
 export function warnOfPermitFaults(): (event: PermitEvent) => void {
   let isProven = false
   return (event) => {
@@ -71,23 +72,23 @@ function warnOfPermit(error: PermitError, isProven: boolean): void {
   if (code === 'expectation_missing') {
     warnOperator(
       'COUNTERSIGN_MAPPING_FAILED',
-      `requirePermit was not told what a permit has to be for (${what}). Correct what gives action, resource, agent_id and context.`,
+      `requirePermit was not told what a permit must be for (${what}). Correct what gives action, resource, agent_id and context.`,
     )
   } else if (code === 'issued_in_future' || (CLOCK.has(code) && !isProven)) {
     warnOperator(
       'COUNTERSIGN_CLOCK',
-      `A permit is not in force by the clock of this machine (${what}). If new permits are refused so, too, the clocks of this machine and the decision point differ: set both by NTP.`,
+      `A permit is not in force by the clock of this machine (${what}). If new permits are also refused, the clocks of this machine and the decision point differ: set both by NTP.`,
     )
   } else if (NEVER.has(code) && !isProven) {
     warnOperator(
       'COUNTERSIGN_NO_PERMIT_HOLDS',
-      `requirePermit has refused a permit, and has accepted none so far (${what}). Give it the decision point's own words: issuer is its ISSUER, audience its PERMIT_AUDIENCE, and jwks the URL of its /.well-known/jwks.json.`,
+      `requirePermit has refused a permit, and has accepted none so far (${what}). Use the exact values of the decision point: issuer is its ISSUER, audience its PERMIT_AUDIENCE, and jwks the URL of its /.well-known/jwks.json.`,
       code,
     )
   }
 }
 
-/** With the innermost cause: fetch itself says only that it failed. */
+/** Includes the innermost cause: fetch itself only says that it failed. */
 function whole(error: Error): string {
   let inner: Error = error
   while (inner.cause instanceof Error && inner.cause !== inner) inner = inner.cause

@@ -1,10 +1,10 @@
-/** The body of a request as it came: a signature is about its bytes. */
+/** Reads the body of a request unchanged, because a signature covers its bytes. */
 import type { IncomingMessage } from 'node:http'
 
-/** Far more than an event has. */
+/** Far larger than any event. */
 const MAX_BYTES = 256 * 1024
 
-/** Thrown where a parser has had the body before. Its code is that of the operator's warning. */
+/** Thrown when a parser has already read the body. Its code is that of the operator's warning. */
 export class ParsedBody extends TypeError {
   readonly code = 'COUNTERSIGN_WEBHOOK_BODY_PARSED'
 
@@ -15,7 +15,7 @@ export class ParsedBody extends TypeError {
   }
 }
 
-/** Any caller can send one. */
+/** Any caller can cause this. */
 export class BodyTooLarge extends Error {
   override readonly name = 'BodyTooLarge'
 
@@ -27,7 +27,7 @@ export class BodyTooLarge extends Error {
 /**
  * Reads the body, or takes the bytes or the text that a parser has left.
  *
- * @throws ParsedBody, BodyTooLarge, and what ends the connection
+ * @throws ParsedBody, BodyTooLarge, and the error that ends the connection
  */
 export async function readRawBody(req: IncomingMessage & { readonly body?: unknown }): Promise<Uint8Array | string> {
   const { body } = req
@@ -47,7 +47,7 @@ function bounded<Body extends Uint8Array | string>(body: Body): Body {
 function bytesOf(req: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const onEarlyEnd = (): void => reject(new Error('the connection ended before the body did'))
-    // Its end is told only once.
+    // The end is reported only once.
     if (req.destroyed) return onEarlyEnd()
     const chunks: Buffer[] = []
     let length = 0
@@ -61,7 +61,7 @@ function bytesOf(req: IncomingMessage): Promise<Buffer> {
     req.on('data', onData)
     req.once('end', () => resolve(Buffer.concat(chunks)))
     req.on('error', reject)
-    // Nobody hears this once the body has ended.
+    // This listener has no effect once the body has ended.
     req.once('close', onEarlyEnd)
   })
 }

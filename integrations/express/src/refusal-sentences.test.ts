@@ -1,8 +1,8 @@
 import { PERMIT_ERROR_CODES, PermitError } from '@countersign/permit'
 import { describe, expect, it } from 'vitest'
 import { denialOf } from './denial-of.js'
-import { PERMIT_SENTENCES, ROUTE_SENTENCES } from './refusal-sentences.js'
-import { type RouteDeniedCode, RouteDeniedError } from './route-denied-error.js'
+import { PERMIT_SENTENCES, ROUTE_SENTENCES, type RouteDeniedCode } from './refusal-sentences.js'
+import { RouteDeniedError } from './route-denied-error.js'
 
 describe('the sentences of refusals', () => {
   it.each(Object.entries(ROUTE_SENTENCES))('%s says what happened and what to do next', (given, sentence) => {

@@ -1,14 +1,27 @@
-/** The sentences of each refusal for a caller: what happened, and what to do next. */
+/** The codes of refusals, and their sentences for a caller: what happened, and what to do next. */
 import type { DeniedReason } from '@countersign/client'
 import { REFUSAL_SENTENCES } from '@countersign/client/kernel'
 import type { PermitErrorCode } from '@countersign/permit'
-import type { RouteDeniedCode } from './route-denied-error.js'
+
+/**
+ * Why a route did not run: the reasons of an enforcement point, those of a permit check, and
+ * - `agent_missing`: the call has no agent;
+ * - `permit_missing`, `permit_ambiguous`: the request shows no permit, or more than one;
+ * - `idempotency_key_reused`: the key was used with another question before.
+ */
+export type RouteDeniedCode =
+  | DeniedReason
+  | PermitErrorCode
+  | 'agent_missing'
+  | 'permit_missing'
+  | 'permit_ambiguous'
+  | 'idempotency_key_reused'
 
 const NO_PERMIT = 'This request shows something other than a permit. Show the whole permit_token of a decision.'
 const NOT_FOR_THIS = 'Ask for a decision about exactly what this call does, and show its permit.'
 const OPERATOR = 'The operator finds the cause in the warnings and events of this service.'
 
-/** Of permits that were shown. */
+/** Refusals of permits that callers showed. */
 export const PERMIT_SENTENCES: Readonly<Record<PermitErrorCode, string>> = {
   token_malformed: NO_PERMIT,
   token_too_large: NO_PERMIT,
@@ -25,18 +38,18 @@ export const PERMIT_SENTENCES: Readonly<Record<PermitErrorCode, string>> = {
   issuer_mismatch: `This service does not accept permits of this issuer. ${OPERATOR}`,
   audience_mismatch: `This permit is for another audience. ${OPERATOR}`,
   expired:
-    'This permit has expired. Ask for a new decision, and show its permit at once. If new permits expire at once, the operator has to set the clock of this service.',
+    'This permit has expired. Ask for a new decision, and show its permit at once. If new permits expire at once, the operator must set the clock of this service.',
   issued_in_future:
-    'This permit was signed in the future by the clock of this service. The operator has to set the clocks of the service and the decision point.',
+    'This permit was signed in the future by the clock of this service. The operator must set the clocks of the service and the decision point.',
   effect_not_allowed: `This service does not accept permits of this effect. ${NOT_FOR_THIS}`,
-  expectation_missing: `The arguments of this call could not be mapped to what its permit has to be for. Check what you have sent. ${OPERATOR}`,
+  expectation_missing: `The arguments of this call could not be mapped to what its permit must be for. Check what you have sent. ${OPERATOR}`,
   action_mismatch: `This permit is for another action. ${NOT_FOR_THIS}`,
   resource_mismatch: `This permit is for another resource. ${NOT_FOR_THIS}`,
   agent_mismatch: `This permit is for another agent. ${NOT_FOR_THIS}`,
   amount_mismatch: `This permit is for another amount. ${NOT_FOR_THIS}`,
   unit_mismatch: `This permit is for another unit. ${NOT_FOR_THIS}`,
   request_hash_mismatch: `This permit is for a request with other facts. ${NOT_FOR_THIS}`,
-  already_seen: 'This permit was used before. Ask for a new decision: every call needs a permit of its own.',
+  already_seen: 'This permit was used before. Ask for a new decision: every call needs its own permit.',
   replay_check_failed: `This service cannot tell now whether this permit was used before. Try again later. ${OPERATOR}`,
 }
 
@@ -50,10 +63,10 @@ const OWN_SENTENCES: Readonly<Record<OwnCode, string>> = {
   idempotency_key_reused: 'This idempotency key was used for another call. Use a new key for a new call.',
 }
 
-/** Where a code is one of permits and of decisions, the sentence is that of decisions. */
+/** For a code of both permits and decisions, the sentence is that of decisions. */
 export const ROUTE_SENTENCES: Readonly<Record<RouteDeniedCode, string>> = {
   ...PERMIT_SENTENCES,
   ...REFUSAL_SENTENCES,
-  unmapped: 'This route is not mapped to an action. The operator has to map it to one.',
+  unmapped: 'This route is not mapped to an action. The operator must map it to one.',
   ...OWN_SENTENCES,
 }

@@ -1,4 +1,4 @@
-/** Where a request is on its way through the app: what was asked about it there holds nowhere else. */
+/** The position of a request on its way through the app. A question that was asked there does not apply elsewhere. */
 import { DeniedError } from '@countersign/client'
 import type { Request } from 'express'
 
@@ -7,7 +7,7 @@ export interface Place {
   readonly route: unknown
   readonly baseUrl: string
   readonly method: string
-  /** From the root of the app, however many routers have taken their part off it. */
+  /** The URL from the root of the app, including the parts that routers have removed. */
   readonly url: string
 }
 
@@ -15,32 +15,38 @@ export function placeOf(req: Request): Place {
   return { route: req.route, baseUrl: req.baseUrl, method: req.method, url: wholeUrl(req) }
 }
 
-/** Whether nothing has sent the request on meanwhile. */
+/** Whether the request is still at this place. */
 export function isStillAt(req: Request, place: Place): boolean {
   return req.baseUrl === place.baseUrl && req.route === place.route && isWithin(req, place)
 }
 
-/** @throws DeniedError (`arguments_refused`) when something has sent the request on meanwhile */
+/** @throws DeniedError (`arguments_refused`) when the request was sent on since */
 export function assertStillAt(req: Request, place: Place): void {
   if (isStillAt(req, place)) return
   const cause = new Error('the request was sent on while it was checked: some middleware calls next twice')
   throw new DeniedError('arguments_refused', { cause })
 }
 
-/** Whether it is in the same route, or below what stands before many; and still says the same. */
+/**
+ * Whether the request is in the same route, or below middleware that precedes several routes, and still has the same
+ * method and URL.
+ */
 export function isWithin(req: Request, { route, method, url }: Place): boolean {
   return (route === undefined || req.route === route) && req.method === method && wholeUrl(req) === url
 }
 
-/** Whether a router has sent the request elsewhere: only a router takes from one part of the URL what it adds to the other. */
+/**
+ * Whether a router has sent the request elsewhere: only a router moves a part of the URL from one property to the
+ * other.
+ */
 export function isRoutedAway(req: Request, { route, baseUrl, url }: Place): boolean {
   return req.route !== route || (req.baseUrl !== baseUrl && wholeUrl(req) === url)
 }
 
 function wholeUrl({ baseUrl, url }: Request): string {
-  // In the form that proxies are asked in, a host comes first.
+  // In the form for proxies, a host comes first.
   const whole = String(url).replace(/^(?:[^/?]+:\/\/[^/?]*)?/, (host) => host + baseUrl)
   const [path = '', ...query] = whole.split('?')
-  // A router adds a slash where its own path was the whole one.
+  // A router adds a slash when its own path was the entire one.
   return [path.endsWith('/') ? path.slice(0, -1) : path, ...query].join('?')
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@countersign/client'
-import { eventReporter, ownMembers } from '@countersign/client/kernel'
+import { eventReporter } from '@countersign/client/kernel'
 import {
   type any,
   createPermitVerifier,
@@ -19,7 +19,7 @@ import { type Redeemer, type UseUp, useUpByRedeeming, useUpInMemory } from './si
 
 export type PermitEffect = 'allow' | 'review' | 'log'
 
-/** What a service takes for a permit, and what the permit has to be for. */
+/** The permits that a service accepts, and what a permit must be for. */
 export interface RequirePermitOptions<Req = Request> {
   /** The decision point's `ISSUER`, exactly. */
   readonly issuer: string
@@ -27,39 +27,42 @@ export interface RequirePermitOptions<Req = Request> {
   readonly audience: string
   /** The public keys: the URL of the key set, which is read when needed and cached, a function that reads it, or the set. */
   readonly jwks: KeySetInput
-  /** What the route does; the constant `any` of `@countersign/permit` takes what the permit says. */
+  /** The action of the route; the constant `any` of `@countersign/permit` accepts the permit's action. */
   readonly action: FromRequest<string, Req> | typeof any
-  /** What it does it to; null wants a permit that names nothing. */
+  /** The resource of the action; null demands a permit without a resource. */
   readonly resource: FromRequest<string | null, Req> | typeof any
-  /** Left out: any agent. */
+  /** When omitted: any agent. */
   readonly agent_id?: FromRequest<string, Req>
-  /** The facts that the permit has to be asked for, each and no other: they are compared by the request hash. Left out: any. */
+  /** The exact facts that the permit was requested for: they are compared by the request hash. When omitted: any. */
   readonly context?: FromRequest<JsonObject | null, Req>
-  /** The request hash itself, in the place of `context`. */
+  /** The request hash itself, instead of `context`. */
   readonly requestHash?: (req: Req, claims: PermitClaims) => string
-  /** Default `['allow', 'review']`: a permit of a policy that only records lets nothing run. */
+  /** Default `['allow', 'review']`: a permit of a policy that only records does not let the route run. */
   readonly effects?: readonly PermitEffect[] | undefined
   /**
-   * How a permit is used up, before the handler runs: `memory` (default) of this process, which all routes share; a memory
-   * of one's own; redeemed at the decision point, which counts for all machines and sees what happened since; or not.
+   * How a permit is used up before the handler runs: `memory` (default) of this process, which all routes share; your
+   * own memory; redeemed at the decision point, which covers all machines and later changes; or not at all.
    */
   readonly singleUse?: 'memory' | SeenPermits | { readonly redeem: Redeemer } | false | undefined
-  /** A memory of this route's own, which holds so many permits. */
+  /** How many permits this route remembers, in a memory for this route only. */
   readonly maxSeen?: number | undefined
-  /** The header that shows the permit. Default `authorization`, as a Bearer token; any other holds the permit alone. */
+  /**
+   * The header that contains the permit. Default `authorization`, as a Bearer token; any other header contains the
+   * permit alone.
+   */
   readonly header?: string | undefined
-  /** Holds `body`, `query` and `params` as they were compared. Default true. */
+  /** Freezes `body`, `query` and `params` as they were compared. Default true. */
   readonly freeze?: boolean | undefined
   /**
-   * Is called for every accepted permit and every refusal; what it throws is ignored. Without it, faults that only the
-   * operator can fix are process warnings, once per process and kind.
+   * Called for every accepted permit and every refusal; errors that it throws are ignored. Without it, faults that only
+   * the operator can fix become process warnings, once per process and kind.
    */
   readonly onEvent?: ((event: PermitEvent) => unknown) | undefined
   /** The clock, in milliseconds since 1970; default `Date.now`. */
   readonly now?: (() => number) | undefined
 }
 
-/** The options, whole. */
+/** The options with defaults filled in. */
 export interface PermitSettings extends Pick<RequirePermitOptions, 'action' | 'resource'> {
   readonly agent_id: RequirePermitOptions['agent_id']
   readonly context: RequirePermitOptions['context']
@@ -92,19 +95,18 @@ const KNOWN_OPTIONS = [
   'now',
 ] as const satisfies readonly (keyof RequirePermitOptions)[]
 const EFFECTS: readonly PermitEffect[] = ['allow', 'review', 'log']
-/** What is not compared when it is left out. */
+/** Options that are not compared when they are omitted. */
 const COMPARED = ['agent_id', 'context', 'requestHash'] as const
 const HEADER_NAME = /^[a-z0-9-]+$/
 
-/** One for the process: a permit that one route has taken is taken by no other. */
+/** One for the process: a permit that one route has used is used for all others. */
 const seenHere = createSeenPermits()
 
 /** @throws TypeError naming the faulty option */
 export function readPermitOptions(options: RequirePermitOptions): PermitSettings {
-  checkKnown('requirePermit', options, KNOWN_OPTIONS)
-  const given = ownMembers(options)
+  const given = checkKnown('requirePermit', options, KNOWN_OPTIONS)
   for (const name of COMPARED) {
-    // As from a variable that is not set: nobody meant to take any.
+    // An explicit undefined, such as from an unset variable, was not meant to accept any value.
     if (name in given && given[name] === undefined)
       throw new TypeError(`${name} is undefined: leave it out to take any`)
   }

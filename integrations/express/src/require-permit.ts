@@ -20,12 +20,12 @@ import { schemeOf, shownToken } from './shown-token.js'
 import { whileMapping } from './unparsed-body.js'
 
 /**
- * Lets a route run only if its caller shows a permit for this action and resource, once. It checks the permit without asking the
- * decision point, unless it redeems it there.
+ * Lets a route run only if its caller shows a permit for this action and resource, once. It checks the permit without
+ * calling the decision point, unless it redeems the permit there.
  *
- * The permit is read from one header, never from the URL or the body. A refusal goes to `next` as a RouteDeniedError: 401
- * with `WWW-Authenticate` without a valid permit, 403 if the permit is for something else, 503 if it cannot be checked.
- * A preflight of CORS is answered 204, and nothing runs.
+ * The permit is read from one header, never from the URL or the body. A refusal goes to `next` as a RouteDeniedError:
+ * 401 with `WWW-Authenticate` without a valid permit, 403 if the permit is for something else, 503 if it cannot be
+ * checked. A CORS preflight is answered 204, and nothing runs.
  *
  * @throws TypeError naming the faulty option
  *
@@ -43,7 +43,7 @@ import { whileMapping } from './unparsed-body.js'
  * )
  * app.post('/refunds/:id', express.json(), refund)
  *
- * Source: docs/express.md "Check a permit".
+ * Source: docs/express-permits.md "Check a permit".
  */
 export function requirePermit<Req extends IncomingMessage = Request>(
   options: RequirePermitOptions<Req>,
@@ -69,7 +69,7 @@ async function passPermit(
   const isOver = (): boolean => gone.aborted || isOtherwiseAnswered()
   const place = placeOf(req)
   const doNotRun = (): void => {
-    // Elsewhere a handler may be running on what it was let through for.
+    // If the request has moved on, a handler may be running with its admission.
     if (!isOtherwiseAnswered() && isStillAt(req, place)) rejectAdmitted(req)
   }
   try {
@@ -79,7 +79,7 @@ async function passPermit(
     const claims = await settings.verifier.verify(token, wanted.expected)
     assertEffect(claims, settings.effects)
     assertHash(claims, wanted.hashOf)
-    // A permit is not used up for somebody who has left.
+    // A permit is not used up for a caller that has disconnected.
     if (isOver()) return doNotRun()
     assertStillAt(req, place)
     const redeemed = settings.useUp === null ? null : await settings.useUp(claims, token)
@@ -99,13 +99,13 @@ async function passPermit(
 
 interface Wanted {
   readonly expected: PermitExpectations
-  /** Null when it is not compared. */
+  /** Null when the hash is not compared. */
   readonly hashOf: ((claims: PermitClaims) => string) | null
-  /** Null when none is compared. */
+  /** Null when no context is compared. */
   readonly context: JsonObject | null
 }
 
-/** Everything that the request says, read before anything is waited for. */
+/** Reads everything in the request before the first await. */
 function wantedBy(req: Request, settings: PermitSettings): Wanted {
   const { action, resource, agent_id, context, effects } = settings
   if (settings.freeze) holdRequest(req)
@@ -148,7 +148,7 @@ function mappedFrom<Value>(req: Request, map: () => Value): Value {
   return mapped(() => whileMapping(req, map))
 }
 
-/** @throws DeniedError (`mapping_failed`) in the place of what an option's function throws */
+/** @throws DeniedError (`mapping_failed`) instead of the error of an option's function */
 function mapped<Value>(map: () => Value): Value {
   try {
     return map()

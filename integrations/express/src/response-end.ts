@@ -1,14 +1,16 @@
-/** How a response really ended: what Express' `finish` alone does not tell once the caller has left. */
+/**
+ * Detects how a response really ended, which Express' `finish` alone does not show once the caller has disconnected.
+ */
 import { isOutcomeUnknown } from '@countersign/client/kernel'
 import type { Request, Response } from 'express'
 import { RouteDeniedError } from './route-denied-error.js'
 
 /**
- * - `answered`: the handler ended the response, with the status that was sent, whether or not anybody was there to read it; or
- *   an error handler did, after `error`;
- * - `failed`: it threw in the middle of its response;
- * - `unknown`: the caller left and the handler never ended the response, or was cut off by that; or it threw in the middle of
- *   its response what says that nobody knows.
+ * - `answered`: the handler ended the response, with the status that was sent, whether or not the caller still read it;
+ *   or an error handler did, after `error`;
+ * - `failed`: the handler threw in the middle of its response;
+ * - `unknown`: the caller disconnected and the handler never ended the response, or was cut off by that; or it threw an
+ *   error with an unknown outcome in the middle of its response.
  */
 export type ResponseEnd =
   | { readonly kind: 'answered'; readonly status: number; readonly error: unknown }
@@ -16,9 +18,9 @@ export type ResponseEnd =
   | { readonly kind: 'unknown'; readonly error?: unknown }
 
 interface WatchOptions {
-  /** Aborted when nobody waits for the response any more. */
+  /** Aborted when the caller no longer waits for the response. */
   readonly gone: AbortSignal
-  /** How long a handler may go on after its caller has left, in milliseconds. */
+  /** How long a handler may continue after its caller has disconnected, in milliseconds. */
   readonly graceMs: number
   /** Called once. */
   readonly onEnd: (end: ResponseEnd) => void
@@ -28,7 +30,7 @@ type OnError = (error: unknown) => void
 
 const watches = new WeakMap<Response, OnError[]>()
 
-/** Tells once how the response ends. To be called in the turn in which the handler is. */
+/** Reports once how the response ends. Call it in the same turn as the handler. */
 export function watchResponse(res: Response, { gone, graceMs, onEnd }: WatchOptions): void {
   let isOver = false
   let timer: NodeJS.Timeout | undefined
@@ -51,7 +53,7 @@ export function watchResponse(res: Response, { gone, graceMs, onEnd }: WatchOpti
       answered()
       return
     }
-    // Whatever has wrapped the response meanwhile may keep the end to itself now.
+    // Code that has wrapped the response since may hide its end, so this wraps it again.
     late.catchAgain()
     timer = setTimeout(() => (res.writableEnded ? answered() : end({ kind: 'unknown' })), graceMs).unref()
   }
@@ -65,7 +67,7 @@ export function watchResponse(res: Response, { gone, graceMs, onEnd }: WatchOpti
       if (thrown === undefined || mayHaveRun(error)) thrown = error
       return
     }
-    // A stream that breaks because its reader left says nothing about the action.
+    // A stream that breaks because its reader disconnected says nothing about the action.
     const isUnknown = (gone.aborted && !res.errored) || mayHaveRun(error)
     end({ kind: isUnknown ? 'unknown' : 'failed', error })
   }
@@ -73,22 +75,22 @@ export function watchResponse(res: Response, { gone, graceMs, onEnd }: WatchOpti
 }
 
 /**
- * Whether what failed with this error may have been done all the same: it ran out of time, or lost its connection. A refusal
- * of another guard of the route says nothing of that kind, whatever its cause.
+ * Whether an action that failed with this error may have run all the same: it timed out, or lost its connection. A
+ * refusal of another guard of the route never says that, whatever its cause.
  */
 export function mayHaveRun(error: unknown): boolean {
   return !RouteDeniedError.isInstance(error) && isOutcomeUnknown(error)
 }
 
-/** An error that came to the app's error handlers. */
+/** Records an error that reached the app's error handlers. */
 export function noteError(res: Response, error: unknown): void {
   for (const onError of watches.get(res) ?? []) onError(error)
 }
 
-/** Aborted when nobody waits for the response any more: the caller has left, or has it. */
+/** Aborted when no one waits for the response: the caller has disconnected, or has received it. */
 export function goneSignal(req: Request, res: Response): AbortSignal {
   const gone = new AbortController()
-  // Whoever left while something else was waited for has no `close` any more.
+  // The `close` of a client that disconnected during an earlier wait has already fired.
   if (res.destroyed || req.socket?.destroyed) gone.abort()
   res.once('close', () => gone.abort())
   // A response that waits for its turn on the connection has no `close`.
@@ -98,14 +100,16 @@ export function goneSignal(req: Request, res: Response): AbortSignal {
   return gone.signal
 }
 
-/** Tells whether somebody answers in the place of the handler from now on, such as a time limit. */
+/** Detects whether other code answers instead of the handler from now on, such as a time limit. */
 export function watchOtherAnswers(res: Response): () => boolean {
-  // Headers may have been sent ahead, as for a stream of events.
+  // Headers may have been sent early, as for a stream of events.
   const isBegun = res.headersSent
   return () => res.writableEnded || (!isBegun && res.headersSent)
 }
 
-/** The status that leaves: what `res.statusCode` is set to after that, say by an error handler, is told to nobody. */
+/**
+ * Returns the status that is sent. A later change of `res.statusCode`, for example by an error handler, is not sent.
+ */
 function catchStatus(res: Response): () => number {
   let sent = res.headersSent ? res.statusCode : undefined
   const inner = res.writeHead
@@ -117,7 +121,7 @@ function catchStatus(res: Response): () => number {
   return () => sent ?? res.statusCode
 }
 
-/** Notices that somebody calls `res.end`, through whatever else has wrapped it. */
+/** Detects a call of `res.end`, also through other wrappers. */
 function catchEnd(res: Response, onEnded: () => void): { isEnded(): boolean; catchAgain(): void } {
   let isEnded = false
   let wrapper: Response['end'] | undefined

@@ -1,27 +1,12 @@
-import type { DeniedReason } from '@countersign/client'
-import type { PermitErrorCode } from '@countersign/permit'
-import { ROUTE_SENTENCES } from './refusal-sentences.js'
+import { reviewerWords } from '@countersign/client/text'
+import { ROUTE_SENTENCES, type RouteDeniedCode } from './refusal-sentences.js'
 
 const BRAND = Symbol.for('countersign.RouteDeniedError')
-
-/**
- * Why a route did not run: what an enforcement point says, what the check of a permit says, and beside them
- * - `agent_missing`: nobody says which agent calls;
- * - `permit_missing`, `permit_ambiguous`: the request shows no permit, or more than one;
- * - `idempotency_key_reused`: the key came with another question before.
- */
-export type RouteDeniedCode =
-  | DeniedReason
-  | PermitErrorCode
-  | 'agent_missing'
-  | 'permit_missing'
-  | 'permit_ambiguous'
-  | 'idempotency_key_reused'
 
 /** Advice for a program or a model, without policy internals. */
 export type Advice = NonNullable<import('@countersign/client').DeniedError['advice']>
 
-/** What a caller is told, as `application/problem+json` (RFC 9457). */
+/** The answer for the caller, as `application/problem+json` (RFC 9457). */
 export interface RouteProblem {
   readonly type: 'about:blank'
   readonly title: string
@@ -33,6 +18,8 @@ export interface RouteProblem {
   readonly decision_id?: string
   /** Absent when there is none. */
   readonly advice?: Advice
+  /** The comment of the person who answered the review, unchanged: untrusted text. Absent without a comment. */
+  readonly comment?: string
 }
 
 interface RouteDeniedFields {
@@ -43,6 +30,7 @@ interface RouteDeniedFields {
   readonly headers?: Readonly<Record<string, string>>
   readonly decision_id?: string | null
   readonly advice?: Advice | null
+  readonly comment?: string | null
   readonly cause?: unknown
 }
 
@@ -55,11 +43,11 @@ const TITLES = {
 export type RouteDeniedStatus = keyof typeof TITLES
 
 /**
- * A route did not run, and what to answer. Express' own error handler answers with its `status` and `headers`;
- * `permitErrors()` with the whole problem.
+ * A route did not run; the error contains the answer. Express' own error handler answers with its `status` and
+ * `headers`; `permitErrors()` with the whole problem.
  *
- * Message and fields can be shown to the caller: they say what happened and what to do next, and neither permit nor policy is in them. `cause` is for the operator's log.
- * Source: docs/express.md "Refusals".
+ * Message and fields can be shown to the caller: they say what happened and what to do next, and contain neither permit
+ * nor policy. `cause` is for the operator's log. Source: docs/express.md "Refusals".
  */
 export class RouteDeniedError extends Error {
   override readonly name = 'RouteDeniedError'
@@ -70,11 +58,15 @@ export class RouteDeniedError extends Error {
   /** Null when no decision is known. */
   readonly decision_id: string | null
   readonly advice: Advice | null
+  /** The comment of the person who answered the review, unchanged: untrusted text. Null without a comment. */
+  readonly comment: string | null
   readonly #detail: string
 
   constructor(fields: RouteDeniedFields) {
-    const { code, status, headers = {}, decision_id = null, advice = null, cause } = fields
-    const detail = advice?.message ?? fields.detail ?? ROUTE_SENTENCES[code]
+    const { code, status, headers = {}, decision_id = null, advice = null, comment = null, cause } = fields
+    const words = reviewerWords(comment)
+    const happened = advice?.message ?? fields.detail ?? ROUTE_SENTENCES[code]
+    const detail = words === null ? happened : `${happened} ${words}`
     const about = decision_id === null ? '' : `, decision ${decision_id}`
     super(`${detail} (${code}${about})`, cause === undefined ? undefined : { cause })
     this.#detail = detail
@@ -85,10 +77,11 @@ export class RouteDeniedError extends Error {
     this.headers = headers
     this.decision_id = decision_id
     this.advice = advice
+    this.comment = comment
   }
 
   toProblem(): RouteProblem {
-    const { code, status, decision_id, advice } = this
+    const { code, status, decision_id, advice, comment } = this
     return {
       type: 'about:blank',
       title: TITLES[status],
@@ -97,10 +90,11 @@ export class RouteDeniedError extends Error {
       code,
       ...(decision_id === null ? {} : { decision_id }),
       ...(advice === null ? {} : { advice }),
+      ...(comment === null ? {} : { comment }),
     }
   }
 
-  /** True for one of any installed copy of this package. */
+  /** True for an error of any installed copy of this package. */
   static isInstance(value: unknown): value is RouteDeniedError {
     return typeof value === 'object' && value !== null && BRAND in value
   }

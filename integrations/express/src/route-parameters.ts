@@ -1,9 +1,9 @@
-/** The parameters that the path of a route or a mount has, whether or not a request gives each. */
+/** Finds the parameters in the path of a route or a mount, whether or not a request gives each. */
 
 /** Names as Express 5 reads them: plain or in quotes, after `:` or `*`; a backslash makes either literal. */
 const PARAMETER = /\\.|[:*](?:"((?:\\.|[^"\\])+)"|([\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*))/gsu
 
-/** Of several paths, each apart. */
+/** Splits a list of paths. */
 export function pathsOf(path: unknown): readonly unknown[] {
   return Array.isArray(path) ? path.flat(Number.POSITIVE_INFINITY) : [path]
 }
@@ -16,9 +16,9 @@ export function parametersOf(path: unknown): ReadonlySet<string> {
   return new Set(names.filter((name) => name !== undefined))
 }
 
-/** By its name, or by its number among those without one. */
+/** Named groups by their name, others by their number. */
 function groupsOf({ source, flags }: RegExp): ReadonlySet<string> {
-  // With nothing as another choice it matches nothing, and still has all its groups.
+  // With an empty alternative it matches the empty text, and still has all its groups.
   const match = new RegExp(`${source}|`, flags.replaceAll(/[gy]/g, '')).exec('')
   const named = Object.keys(match?.groups ?? {})
   const numbered = Array.from({ length: (match?.length ?? 1) - 1 - named.length }, (_none, index) => String(index))

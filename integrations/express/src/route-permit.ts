@@ -2,27 +2,27 @@ import type { Asked, Settle, ShownDecision } from '@countersign/client'
 import type { PermitClaims } from '@countersign/permit'
 import type { AdmittedRequest } from './admitted-guards.js'
 
-/** Says what became of the action. */
+/** Reports the outcome of the action. */
 interface SettlePermit {
   /**
-   * The action happened; without `amount` it cost what was reserved. The first call of any of the three counts, before
-   * the status of the response; later ones get its result. None of them ever throws or rejects.
+   * The action happened; without `amount` it cost the reserved amount. The first call of any of the three counts,
+   * before the status of the response; later ones get its result. None of them ever throws or rejects.
    */
   readonly confirm: Settle['confirm']
-  /** The action surely did not happen. */
+  /** The action certainly did not happen. */
   readonly reject: Settle['reject']
-  /** Nobody knows: the decision stays as it is, and counts as spent once it expires. */
+  /** The outcome is unknown: the decision stays as it is, and counts as spent once it expires. */
   readonly leave: Settle['leave']
 }
 
-/** A route that runs on a decision which permits it. */
+/** A route that runs with a decision which permits it. */
 export interface PermittedRoute extends SettlePermit {
   readonly kind: 'permitted'
   /** Frozen at every depth. */
   readonly asked: Asked
   /** Frozen at every depth. */
   readonly decision: ShownDecision
-  /** For the service that acts on it; in no picture of this object. */
+  /** For the service that acts on it; not enumerable, never logged. */
   readonly permit_token: string
 }
 
@@ -33,11 +33,14 @@ export interface ObservedRoute extends SettlePermit {
   readonly asked: Asked | null
   /** Null when there was no answer. */
   readonly decision: ShownDecision | null
-  /** Null unless it would have run. */
+  /** Null unless the action was permitted. */
   readonly permit_token: string | null
 }
 
-/** Why a guarded route runs, as `req.permit` and `res.locals.permit`. Of two guards of one route it is the second one's. */
+/**
+ * Why a guarded route runs, as `req.permit` and `res.locals.permit`. With two guards on a route, it is that of the
+ * second one.
+ */
 export type RoutePermit = PermittedRoute | ObservedRoute
 
 /** A permit that a caller showed and that was used up, as `req.verifiedPermit` and `res.locals.verifiedPermit`. */
@@ -66,7 +69,7 @@ declare global {
 
 /** The admission as the handler sees it. */
 export function routePermit(admission: AdmittedRequest): RoutePermit {
-  // Its members are those of one admission, and so of one kind.
+  // Its members are those of a single admission, and so of a single kind.
   return new AdmittedRoute(admission) as RoutePermit
 }
 

@@ -1,4 +1,4 @@
-/** A request as a question, with a name for the call. */
+/** Turns a request into a question, with a name for the call. */
 import { createHash } from 'node:crypto'
 import { DeniedError, type GuardRequest } from '@countersign/client'
 import type { Request } from 'express'
@@ -7,24 +7,22 @@ import { AgentMissing } from './denial-of.js'
 import { resolved } from './from-request.js'
 import type { GuardSettings } from './guard-options.js'
 
-/** What is asked, and the key that the asking is repeated by. */
+/** The question, and the key for repeating it. */
 export interface RouteQuestion {
   readonly request: GuardRequest
   readonly idempotencyKey: string | undefined
 }
 
-/**
- * @throws AgentMissing, DeniedError (`unmapped`), and whatever the options' functions throw
- */
+/** @throws AgentMissing, DeniedError (`unmapped`), and the errors of the options' functions */
 export function askedBy(req: Request, options: GuardSettings, place: number): RouteQuestion {
   const agent_id = options.agent_id === undefined ? agentOfAuth(req) : resolved('agent_id', options.agent_id, req)
   if (agent_id === undefined || agent_id === null || agent_id === '')
-    throw new AgentMissing('nobody says which agent calls')
+    throw new AgentMissing('no agent is given for the call')
   const action = resolved('action', options.action, req)
   if (action === undefined || action === null) throw new DeniedError('unmapped')
   const resource = resolved('resource', options.resource, req)
   if (resource === undefined && options.resource !== undefined) {
-    const cause = new TypeError('the function resource gave undefined: for none, let it give null')
+    const cause = new TypeError('the function resource returned undefined: return null for no resource')
     throw new DeniedError('question_refused', { cause })
   }
   const context = resolved('context', options.context, req)
@@ -33,8 +31,8 @@ export function askedBy(req: Request, options: GuardSettings, place: number): Ro
 }
 
 /**
- * A caller's key means what it means to this caller: the same one of another agent, in another service, on another route, or at
- * another guard of the route is another key. What it looks like does not matter, as its hash is sent.
+ * A caller's key belongs to that caller: the same key of another agent, in another service, on another route, or at
+ * another guard of the route is a different key. Its form does not matter, because its hash is sent.
  */
 function callKey(
   req: Request,
@@ -46,7 +44,7 @@ function callKey(
   const given =
     idempotencyKey === undefined ? req.headers['idempotency-key'] : resolved('idempotencyKey', idempotencyKey, req)
   if (given === undefined || given === null || given === '') return undefined
-  if (typeof given !== 'string') throw new TypeError('idempotencyKey has to give a string')
+  if (typeof given !== 'string') throw new TypeError('idempotencyKey must return a string')
   const route: unknown = req.route?.path ?? null
   const named = [scope, agent_id, req.method, req.baseUrl, String(route), place, given]
   return `express-${createHash('sha256').update(JSON.stringify(named)).digest('base64url')}`

@@ -1,7 +1,7 @@
-/** What a mapping sees of a request, in the place of what is there. */
+/** Replaces a property of a request while a mapping reads it. */
 import type { Request } from 'express'
 
-/** Runs `read`. Within it, the property is as described, unless it is defined for good. */
+/** Runs `read`. Within it, the property is as described, unless it cannot be redefined. */
 export function shownInstead<Value>(
   req: Request,
   name: 'body' | 'params',

@@ -8,8 +8,8 @@ interface Shown {
 }
 
 /**
- * Puts what has let a request through on it and on its response. It is seen where the request was let through, and gone once
- * another route is at it, or it says another method or URL.
+ * Puts the admission of a request on the request and its response. It is visible where the request was admitted, and
+ * gone once the request is at another route, or has another method or URL.
  */
 export function showPermit<Name extends keyof Shown>(
   req: Request,

@@ -4,18 +4,19 @@ import { RouteDeniedError } from './route-denied-error.js'
 
 const SCHEME = /^Bearer /i
 
-/** How a permit is shown: as a Bearer token, or alone in a header of its own. */
+/** How a permit is shown: as a Bearer token, or alone in another header. */
 export function schemeOf(header: string): string {
   return header === 'authorization' ? 'Bearer' : 'Permit'
 }
 
 /**
- * The one token that the request shows in this header. Nothing else is looked at: a permit in a URL would be in logs.
+ * Returns the only token that the request shows in this header. Nothing else is read: a permit in a URL would end up in
+ * logs.
  *
  * @throws RouteDeniedError `permit_missing`, `permit_ambiguous` (401)
  */
 export function shownToken(req: Request, header: string): string {
-  // Of headers given twice `req.headers` keeps one, or joins them.
+  // For repeated headers, `req.headers` keeps one, or joins them.
   const [value, ...more] = req.headersDistinct[header] ?? []
   if (value === undefined || value === '') throw refusal('permit_missing', header)
   if (more.length > 0) throw refusal('permit_ambiguous', header)

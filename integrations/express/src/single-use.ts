@@ -11,16 +11,16 @@ import { type PermitClaims, PermitError, type SeenPermits } from '@countersign/p
 import { challenge, isOurFault, retryAfter } from './denial-of.js'
 import { RouteDeniedError } from './route-denied-error.js'
 
-/** Redeems permits; a client has it. */
+/** Redeems permits; a client does. */
 export interface Redeemer {
   readonly permits: Pick<CountersignClient['permits'], 'redeem'>
 }
 
-/** Resolves when the permit was used up by this very call, with its decision where it was redeemed. */
+/** Resolves when this very call has used up the permit; with its decision if it was redeemed. */
 export type UseUp = (claims: PermitClaims, token: string) => Promise<ShownDecision | null>
 
-const NOT_TAKEN = 'The decision point does not take this permit. Ask for a new decision, and show its permit.'
-/** A caller waits no longer for a memory that is elsewhere. */
+const NOT_TAKEN = 'The decision point does not accept this permit. Ask for a new decision, and show its permit.'
+/** How long a caller waits for a remote memory. */
 const MEMORY_TIMEOUT_MS = 5_000
 
 /** @throws PermitError `already_seen`, `replay_check_failed` */
@@ -37,7 +37,7 @@ export function useUpInMemory(seen: SeenPermits): UseUp {
   }
 }
 
-/** @throws Error when a memory does not say in time whether it has seen a permit */
+/** @throws Error when a memory does not answer in time */
 async function inTime(seen: boolean | Promise<boolean>): Promise<boolean> {
   if (typeof seen === 'boolean') return seen
   let timer: NodeJS.Timeout | undefined
@@ -79,7 +79,8 @@ function refusalOf(error: unknown, { jti }: PermitClaims, scheme: string): unkno
     case 'agent_suspended':
       return new RouteDeniedError({ ...fields, code: 'agent_suspended', status: 403 })
     default:
-      // Whatever else it says is about this service and its key, and not about the permit: some of it passes, a faulty key stays.
+      // Any other error is about this service and its key, not about the permit: some are temporary, a faulty key is
+      // not.
       if (isOurFault(error)) return new RouteDeniedError({ ...fields, code: 'refused', status: 503 })
       return new RouteDeniedError({ ...away, headers: retryAfter(error.retryAfterSeconds) })
   }

@@ -1,4 +1,7 @@
-/** What maps a request to a question reads `req.params` strictly: a misspelt name is a fault there, and not undefined. */
+/**
+ * Makes `req.params` strict for functions that map a request to a question: a misspelt name throws instead of giving
+ * undefined.
+ */
 import type { Request } from 'express'
 import { parametersOf, pathsOf } from './route-parameters.js'
 import { shownInstead } from './shown-instead.js'
@@ -8,7 +11,7 @@ type Params = Request['params']
 const strictViews = new WeakMap<Request, Params>()
 const parametersOfRoutes = new WeakMap<object, ReadonlySet<string>>()
 
-/** What is looked for in any object, to see whether it is a promise or has a form of its own in JSON. */
+/** Members that are looked up on any object, to see whether it is a promise or has its own JSON form. */
 const PROBED: ReadonlySet<string> = new Set(['then', 'toJSON'])
 
 /** `req.params` as the functions that map the request see it. */
@@ -21,7 +24,7 @@ export function readStrictly<Value>(req: Request, read: () => Value): Value {
   const params: unknown = req.params
   if (typeof params !== 'object' || params === null) return read()
   const view = strictView(req, params as Params)
-  // Where the parameters are held, they are read through `strictViewOf`.
+  // Frozen parameters are read through `strictViewOf`.
   strictViews.set(req, view)
   try {
     return shownInstead(req, 'params', { writable: true, value: view }, read)
@@ -35,13 +38,13 @@ function strictView(req: Request, params: Params): Params {
   return new Proxy(params, {
     get(target, name) {
       if (typeof name === 'symbol' || name in target || PROBED.has(name)) return Reflect.get(target, name)
-      // One that the path has and this request leaves out.
+      // A parameter of the path that this request omits.
       const known = route === undefined ? new Set<string>() : parametersOfRoute(route)
       if (known.has(name)) return undefined
       const names = [...new Set([...known, ...Object.keys(target)])]
       const where = route === undefined ? 'there is no route here' : `the route ${String(route.path)}`
       const has = names.length === 0 ? 'with no parameters' : `with ${names.join(', ')}`
-      // Nothing of the request says which parameters the paths have that its router is mounted at.
+      // The request does not say which parameters the mount paths of its router have.
       const ofMount = req.baseUrl === '' ? '' : `. For an optional one of a mount ask \`'${name}' in req.params\` first`
       throw new TypeError(`req.params has no ${name}: ${where}, ${has}${ofMount}`)
     },

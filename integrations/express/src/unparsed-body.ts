@@ -1,10 +1,10 @@
-/** A JSON body that nobody has parsed is not an absent one: what maps it to a question has none. */
+/** An unparsed JSON body is not an absent one: a mapping would read undefined. */
 import type { Request } from 'express'
 import { shownInstead } from './shown-instead.js'
 
 const mapping = new WeakSet<Request>()
 
-/** Thrown where a mapping reads a body that was not parsed. Its code is that of the operator's warning. */
+/** Thrown when a mapping reads a body that was not parsed. Its code is that of the operator's warning. */
 class UnparsedBody extends TypeError {
   readonly code = 'COUNTERSIGN_NO_BODY_PARSER'
 
@@ -13,7 +13,7 @@ class UnparsedBody extends TypeError {
   }
 }
 
-/** Any caller can send such a type to a sound app: no warning is made of it. */
+/** Any caller can send such a type to a correct app, so it causes no warning. */
 class UnparsedKindOfJson extends Error {
   override readonly name = 'UnparsedKindOfJson'
 
@@ -25,23 +25,24 @@ class UnparsedKindOfJson extends Error {
 }
 
 /**
- * Runs what maps the request.
+ * Runs the mapping of a request.
  *
- * @throws UnparsedBody or UnparsedKindOfJson when it reads a JSON body that was not parsed, and whatever it throws
+ * @throws UnparsedBody or UnparsedKindOfJson when it reads a JSON body that was not parsed, and any error of the
+ *   mapping
  */
 export function whileMapping<Value>(req: Request, map: () => Value): Value {
   if (req.body !== undefined) return map()
   mapping.add(req)
   const get = (): undefined => assertParsed(req)
   try {
-    // A body that is held has an accessor which asks the same.
+    // A frozen body has an accessor with the same check.
     return shownInstead(req, 'body', { get }, map)
   } finally {
     mapping.delete(req)
   }
 }
 
-/** To be called where a body that is undefined is read. @throws while a mapping reads it, if it was not parsed */
+/** Call this where an undefined body is read. @throws during a mapping, if the body was not parsed */
 export function assertParsed(req: Request): undefined {
   if (!mapping.has(req)) return
   if (req.is('json')) throw new UnparsedBody()

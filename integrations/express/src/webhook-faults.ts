@@ -1,4 +1,4 @@
-/** Who hears the errors of a receiver where nobody listens. */
+/** The default listener for the errors of a receiver. */
 import { warnOperator } from '@countersign/client/kernel'
 import {
   type WebhookEvent,
@@ -7,10 +7,10 @@ import {
 } from '@countersign/client/webhook'
 import { BodyTooLarge, ParsedBody } from './raw-body.js'
 
-/** What says, until a delivery has verified, that none ever will. */
+/** Errors that mean, until a delivery has verified, that none ever will. */
 const CLOCK: ReadonlySet<WebhookVerificationErrorCode> = new Set(['timestamp_too_old', 'timestamp_too_new'])
 
-/** Hears the errors of one receiver that has no `onError`: warns of faults that only the operator can fix. */
+/** Receives the errors of a receiver without `onError`: warns of faults that only the operator can fix. */
 export function warnOfWebhookFaults() {
   let isProven = false
   return {
@@ -31,7 +31,7 @@ function warnOfDelivery({ code, message }: WebhookVerificationError, isProven: b
   if (code === 'body_invalid') {
     warnOperator(
       'COUNTERSIGN_NO_WEBHOOK_VERIFIES',
-      `webhookReceiver got a delivery that is signed, and that it cannot read (${message}). Update @countersign/client.`,
+      `webhookReceiver received a signed delivery that it cannot read (${message}). Update @countersign/client.`,
       code,
     )
   } else if (isProven) {
@@ -39,7 +39,7 @@ function warnOfDelivery({ code, message }: WebhookVerificationError, isProven: b
   } else if (CLOCK.has(code)) {
     warnOperator(
       'COUNTERSIGN_CLOCK',
-      `A delivery of a webhook was refused by its time (${message}). If new deliveries are refused so, too, the clocks of this machine and the decision point differ: set both by NTP.`,
+      `A delivery of a webhook was refused because of its time (${message}). If new deliveries are also refused, the clocks of this machine and the decision point differ: set both by NTP.`,
       'webhook',
     )
   } else if (code === 'signature_invalid') {
@@ -55,7 +55,7 @@ function warnOfHandler(error: unknown, type: string): void {
   const { name, message } = Object(error) as { name?: unknown; message?: unknown }
   warnOperator(
     'COUNTERSIGN_WEBHOOK_FAILED',
-    `webhookReceiver could not handle an event of type ${type} (${name}: ${message}). Unless it was handled already, it was answered 500, and the decision point sends it again. Give onError to hear of every failure.`,
+    `webhookReceiver could not handle an event of type ${type} (${name}: ${message}). Unless it was handled already, it was answered 500, and the decision point sends it again. Set onError to receive every failure.`,
     type,
   )
 }

@@ -11,12 +11,13 @@ import {
 const REMEMBERED_MS = 4 * 24 * 60 * 60 * 1000
 
 /**
- * Gets the deliveries of a webhook: verifies each, and runs what handles its type of event.
+ * Receives the deliveries of a webhook: verifies each, and runs the handler of its event type.
  *
- * It reads the body itself, so no body parser may come before it. It answers 204 once the handler has resolved, 400 without a reason to
- * what does not verify, 413 to a body above 256 KiB, and 500 if the handler fails: the decision point then sends the event again. An
- * event is noted as handled after its handler has resolved, and is answered 204 from then on; while it is being handled, the
- * same event waits for the same end. A process that ends in between handles it once more, so a handler has to bear that.
+ * It reads the body itself, so no body parser may run before it. It answers 204 once the handler has resolved, 400
+ * without a reason to a delivery that does not verify, 413 to a body above 256 KiB, and 500 if the handler fails: the
+ * decision point then sends the event again. An event is recorded as handled after its handler has resolved, and is
+ * answered 204 from then on; while it is being handled, repeated deliveries wait for the same result. After a crash in
+ * between, the event is handled once more, so handlers must tolerate that.
  *
  * @throws TypeError naming the faulty option
  *
@@ -27,17 +28,17 @@ const REMEMBERED_MS = 4 * 24 * 60 * 60 * 1000
  *   onError: (error, event) => console.error(event?.id, error),
  * }))
  *
- * Source: docs/express.md "Receive webhooks".
+ * Source: docs/express-permits.md "Receive webhooks".
  */
 export function webhookReceiver(
   options: WebhookReceiverOptions,
 ): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
   const settings = readReceiverOptions(options)
-  /** What is being handled, by the id of the event. */
+  /** The events in progress, by id. */
   const running = new Map<string, Promise<number>>()
   return async (req, res) => {
     const status = await statusOf(req, settings, running)
-    // Other middleware may have answered in the meantime, such as one that limits the time.
+    // Other middleware may have answered in the meantime, such as a time limit.
     if (res.headersSent) return
     res.statusCode = status
     res.end()
@@ -83,7 +84,7 @@ async function handle(event: WebhookEvent, settings: WebhookReceiverSettings): P
   try {
     await seen.add(event.id, now() + REMEMBERED_MS)
   } catch (error) {
-    // It is handled all the same: to be sent again would only run it twice.
+    // The event was handled all the same: sending it again would only run the handler twice.
     report(error, event)
   }
   return 204

@@ -1,4 +1,4 @@
-/** An app with one guarded route, which closes its server after so many answers and then has nothing left to do. */
+/** An app with one guarded route, which closes its server after this many answers and then has nothing left to do. */
 import { Countersign } from '@countersign/client'
 import { guard } from '@countersign/express'
 import express from 'express'

@@ -13,7 +13,7 @@ const rig = useRig()
 
 const secret = 'a-secret-of-a-test-that-is-long-enough'
 
-/** A guarded route whose agent is whoever `req.auth` names. */
+/** A guarded route whose agent is the one that `req.auth` names. */
 function appBehind(...middlewares: RequestHandler[]) {
   return newApp()
     .post('/', ...middlewares, guard({ client: rig().client, action: 'payment.refund' }), (_req, res) => void res.end())

@@ -284,7 +284,7 @@ describe('the question of a route', () => {
     ],
     ['the key', { idempotencyKey: async () => 'k1' }],
     ['the key, which rejects', { idempotencyKey: late }],
-  ])('is not asked with a promise in the place of %s, and whoever runs it is told so', async (_what, options) => {
+  ])('is not asked with a promise in the place of %s, and its caller is told so', async (_what, options) => {
     let runs = 0
     const app = newApp()
       .post('/', rig().guard(options), (_req, res) => {

@@ -202,7 +202,8 @@ describe('a request that was asked about', () => {
     })
     await send().expect(500)
     expect(refunded).toEqual([])
-    expect(await rig().settled()).toEqual(['reject'])
+    // What it throws is a TypeError: nobody tells the guard that the handler has not begun.
+    expect(await rig().settled()).toEqual(['leave'])
   })
 
   it.each<[string, (req: Request) => void]>([
@@ -439,7 +440,7 @@ describe('what cannot be held still', () => {
     const [event] = rig().events
     expect(event?.type === 'denied' && event.error.cause).toMatchObject({
       name: 'TypeError',
-      message: `req.${part} cannot be held, as it is defined for good: define it with configurable: true, before the guard`,
+      message: `req.${part} cannot be frozen, because it is not configurable: define it with configurable: true before the guard`,
     })
   })
 
@@ -517,7 +518,8 @@ describe('what cannot be held still', () => {
     const { status } = await (parser.name === 'urlencodedParser' ? post.type('form').send('a=1') : post.send({ a: 1 }))
     expect(status).toBeGreaterThanOrEqual(400)
     expect(runs).toBe(0)
-    expect(await rig().settled()).toEqual(['reject'])
+    // What throws behind the guard may be a handler that has acted.
+    expect(await rig().settled()).toEqual(['leave'])
   })
 
   it('is none of what parsers make: forms, lists, __proto__ and text', async () => {

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { permitErrors } from '@countersign/express'
 import { answerProblem, answerReset, startStubDecisionPoint } from '@countersign/testkit'
-import express, { type ErrorRequestHandler, type RequestHandler } from 'express'
+import express, { type ErrorRequestHandler, type Express, type RequestHandler, Router } from 'express'
 import request from 'supertest'
 import { describe, expect, it, vi } from 'vitest'
 import { newApp, useRig } from './rig.js'
@@ -27,6 +27,7 @@ describe('what a handler answers', () => {
     ['404', (_req, res) => void res.sendStatus(404), 404, 'reject'],
     ['409', (_req, res) => void res.status(409).json({}), 409, 'reject'],
     ['500', (_req, res) => void res.sendStatus(500), 500, 'reject'],
+    ['402', (_req, res) => void res.sendStatus(402), 402, 'leave'],
     ['408', (_req, res) => void res.sendStatus(408), 408, 'leave'],
     ['502', (_req, res) => void res.sendStatus(502), 502, 'leave'],
     ['503', (_req, res) => void res.sendStatus(503), 503, 'reject'],
@@ -158,13 +159,16 @@ describe('a handler that throws', () => {
   })
 
   it('in the middle of its response is never confirmed, and left where nobody tells of the error', async () => {
-    const app = newApp().get('/', rig().guard({ graceMs: 1 }), async (_req, res) => {
+    const handler: RequestHandler = async (_req, res) => {
       res.write('half')
       throw new Error('broken')
-    })
+    }
+    const app = newApp().get('/', (req, res, next) => rig().guard({ graceMs: 1 })(req, res, next), handler)
     await expect(request(app).get('/')).rejects.toThrow()
-    expect(await rig().settled()).toEqual(['leave'])
-    expect(rig().transitions()).toEqual([])
+    expect(await rig().settled()).toEqual(['reject'])
+    const mounted = newApp().use(rig().guard({ graceMs: 1 }), handler)
+    await expect(request(mounted).get('/')).rejects.toThrow()
+    expect(await rig().settled(2)).toEqual(['reject', 'leave'])
   })
 
   it('in the middle of a stream, by its source, is rejected', async () => {
@@ -284,6 +288,53 @@ describe('an error after which nobody knows', () => {
   })
 })
 
+describe('a fault of the program behind the guard', () => {
+  const fault: RequestHandler = () => {
+    throw new TypeError("Cannot read properties of undefined (reading 'id')")
+  }
+  const answers: RequestHandler = (_req, res) => void res.json({})
+  const answer500: ErrorRequestHandler = (_error, _req, res, _next) => void res.status(500).json({})
+
+  it.each<[string, RequestHandler[]]>([
+    ['the handler', [fault]],
+    ['a middleware between guard and handler, which may have acted', [fault, answers]],
+  ])('leaves the decision open, with and without permitErrors: of %s', async (_whose, handlers) => {
+    const apps = [newApp, newApp, newApp].map((open) => open().post('/', rig().guard(), ...handlers))
+    const [plain, own, told] = apps as [Express, Express, Express]
+    for (const app of [plain, own.use(answer500), told.use(permitErrors())]) await request(app).post('/').expect(500)
+    const routed = newApp().use(Router().all('/', rig().guard(), ...handlers))
+    await request(routed).post('/').expect(500)
+    expect(await rig().settled(4)).toEqual(Array(4).fill('leave'))
+    expect(rig().transitions()).toEqual([])
+  })
+
+  it('is heard without a change of what the route answers', async () => {
+    const app = newApp().get('/', rig().guard(), answers)
+    for (const _ of [1, 2]) {
+      await request(app).head('/').expect(200)
+      await request(app).get('/').expect(200)
+      await request(app).post('/').expect(404)
+    }
+    await request(
+      newApp()
+        .get('/', rig().guard(), (_req, _res, next) => next())
+        .get('/', answers),
+    )
+      .get('/')
+      .expect(200)
+  })
+
+  it('before the guard asks nothing, nor does one before a wrapped handler', async () => {
+    await request(newApp().post('/', fault, rig().guard(), answers))
+      .post('/')
+      .expect(500)
+    await request(newApp().post('/', fault, rig().guard({}, answers as never)))
+      .post('/')
+      .expect(500)
+    expect(rig().questions()).toEqual([])
+  })
+})
+
 describe('the handler’s own word', () => {
   it('confirms with the real amount, whatever is answered afterwards', async () => {
     const app = appOf(async (req, res) => {
@@ -380,9 +431,9 @@ describe('the option outcome', () => {
     [
       'says something that nobody knows',
       () => ({ kind: 'fine' }),
-      "an outcome has to be of the kind 'succeeded', 'failed' or 'unknown'",
+      "an outcome must be of the kind 'succeeded', 'failed' or 'unknown'",
     ],
-    ['says nothing that is one', () => 'failed', "an outcome has to be of the kind 'succeeded', 'failed' or 'unknown'"],
+    ['says nothing that is one', () => 'failed', "an outcome must be of the kind 'succeeded', 'failed' or 'unknown'"],
     ['gives a promise', async () => ({ kind: 'failed' }), 'outcome must not return a promise'],
     [
       'gives a promise that rejects',

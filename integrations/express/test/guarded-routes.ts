@@ -18,8 +18,12 @@ import { newApp, PATIENT_MS } from './rig.js'
 const GRACE_MS = 1_000
 const CALL = 'x-call'
 const DOES_NOT_APPLY = {
+  'tells a model what the person wrote who approved, as a quotation that the words cannot leave':
+    'the handler writes the answer; it has the review in req.permit.decision',
   'runs what pauses itself twice to its end once, by one decision, and settles it by its end alone':
     'a route answers each request, and goes on with none',
+  'gives an agent a gated resource only if the policies allow its reading, once, and settles that':
+    'whatever a client can read is a route',
 }
 
 /** The calls of an app in progress, by the header that names each. */

@@ -141,25 +141,60 @@ describe('a template', () => {
   })
 
   it.each<[string, Options, string, object]>([
-    ['is absent', { resource: 'order:{params.part}' }, '/orders/8812', {}],
-    ['is absent', { resource: 'order:{body.id}' }, '/orders/8812', {}],
-    ['is absent', { resource: 'order:{body.id}' }, '/orders/8812', { id: null }],
-    ['is absent', { resource: 'order:{body.toString}' }, '/orders/8812', {}],
-    ['is absent', { resource: 'order:{body.ids.length}' }, '/orders/8812', { ids: [1] }],
-    ['is absent', { agent_id: 'user:{body.sub}' }, '/orders/8812', {}],
+    ['is missing', { resource: 'order:{params.part}' }, '/orders/8812', {}],
+    ['is missing', { resource: 'order:{body.id}' }, '/orders/8812', {}],
+    ['is missing', { resource: 'order:{body.id}' }, '/orders/8812', { id: null }],
+    ['is missing', { resource: 'order:{body.toString}' }, '/orders/8812', {}],
+    ['is missing', { resource: 'order:{body.ids.length}' }, '/orders/8812', { ids: [1] }],
+    ['is missing', { agent_id: 'user:{body.sub}' }, '/orders/8812', {}],
     ['is empty', { resource: 'order:{body.id}' }, '/orders/8812', { id: ' ' }],
-    ['is not one string or number', { resource: 'order:{body.id}' }, '/orders/8812', { id: ['8812'] }],
-    ['is not one string or number', { resource: 'order:{body.id}' }, '/orders/8812', { id: { a: 1 } }],
-    ['is not one string or number', { resource: 'order:{body.id}' }, '/orders/8812', { id: true }],
-    ['is not one string or number', { resource: 'order:{query.id}' }, '/orders/8812?id=1&id=2', {}],
-    ['holds what no action may hold here', { action: 'payment.{body.verb}' }, '/orders/8812', { verb: 'send.all' }],
-    ['holds what no action may hold here', { action: 'payment.{body.verb}' }, '/orders/8812', { verb: '*' }],
-    ['holds what no agent_id may hold here', { agent_id: 'user:{body.sub}' }, '/orders/8812', { sub: 'auth0|5' }],
-    ['holds what no resource may hold here', { resource: 'order:{body.id}' }, '/orders/8812', { id: 'a\u202eb' }],
-    ['holds `/`', { resource: 'file:public/{params.id}' }, '/orders/..%2Fsecret', {}],
-    ['holds `:`', { resource: 'shop:{params.id}:order:{body.id}' }, '/orders/7', { id: '1:order:2' }],
-    ['holds `:`', { resource: 'shop:{params.id}:order:{body.id}' }, '/orders/7:order:1', { id: '2' }],
-    ['holds `-`', { resource: 'order:{params.id}-{body.id}' }, '/orders/7-1', { id: '2' }],
+    ['is not a string, number or boolean', { resource: 'order:{body.id}' }, '/orders/8812', { id: ['8812'] }],
+    ['is not a string, number or boolean', { resource: 'order:{body.id}' }, '/orders/8812', { id: { a: 1 } }],
+    ['is not a string, number or boolean', { resource: 'order:{query.id}' }, '/orders/8812?id=1&id=2', {}],
+    [
+      'contains characters that are not allowed in the action',
+      { action: 'payment.{body.verb}' },
+      '/orders/8812',
+      { verb: 'send.all' },
+    ],
+    [
+      'contains characters that are not allowed in the action',
+      { action: 'payment.{body.verb}' },
+      '/orders/8812',
+      { verb: '*' },
+    ],
+    [
+      'contains characters that are not allowed in the agent_id',
+      { agent_id: 'user:{body.sub}' },
+      '/orders/8812',
+      { sub: 'auth0|5' },
+    ],
+    [
+      'contains characters that are not allowed in the resource',
+      { resource: 'order:{body.id}' },
+      '/orders/8812',
+      { id: 'a\u202eb' },
+    ],
+    ['contains `/`', { resource: 'file:public/{params.id}' }, '/orders/..%2Fsecret', {}],
+    ['contains `:`', { resource: 'shop:{params.id}:order:{body.id}' }, '/orders/7', { id: '1:order:2' }],
+    ['contains `:`', { resource: 'shop:{params.id}:order:{body.id}' }, '/orders/7:order:1', { id: '2' }],
+    ['contains `-`', { resource: 'order:{params.id}-{body.id}' }, '/orders/7-1', { id: '2' }],
+    ['begins or ends with a space or a quote', { resource: 'order:{body.id}' }, '/orders/8812', { id: ' admin' }],
+    ['begins or ends with a space or a quote', { resource: 'order:{body.id}' }, '/orders/8812', { id: '"admin"' }],
+    [
+      'has a path segment that consists only of dots',
+      { resource: 'file:/public/{body.id}' },
+      '/orders/1',
+      { id: '..' },
+    ],
+    [
+      'has a path segment that consists only of dots',
+      { resource: 'file:{body.id}' },
+      '/orders/1',
+      { id: 'a%2f..%2fb' },
+    ],
+    ['has an encoded slash', { resource: 'file:/public/{body.id}' }, '/orders/8812', { id: 'a%2fb' }],
+    ['has an encoded slash', { resource: 'order:{params.id}' }, '/orders/a%252Fb', {}],
     ['has the part `undefined`', { resource: 'order:{params.id}' }, '/orders/undefined', {}],
   ])('whose value %s asks nothing: %o', async (fault, options, path, sent) => {
     const { body } = await request(appWith(options)).post(path).send(sent).expect(403)
@@ -273,4 +308,9 @@ it('permitErrors answers where an app, a path of it, a list or a router is given
     expect(body).toMatchObject({ code: 'agent_missing' })
     await request(app).get('/nothing').expect(404)
   }
+})
+
+it('an app of Express 4 is refused in words', () => {
+  const app = Object.assign(() => undefined, { lazyrouter: () => undefined })
+  expect(() => checkRoutes(app as never)).toThrow('@countersign/express needs Express 5')
 })

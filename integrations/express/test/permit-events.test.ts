@@ -1,4 +1,4 @@
-/** What `requirePermit` tells whoever listens. */
+/** What `requirePermit` tells anyone who listens. */
 import type { Countersign } from '@countersign/client'
 import { type PermitEvent, permitErrors, requirePermit } from '@countersign/express'
 import type { Request } from 'express'
@@ -90,7 +90,7 @@ describe('requirePermit tells onEvent', () => {
   })
 
   it('and takes no listener that is none', () => {
-    expect(() => service({ onEvent: 'log' as never })).toThrow('onEvent has to be a function')
+    expect(() => service({ onEvent: 'log' as never })).toThrow('onEvent must be a function')
   })
 })
 

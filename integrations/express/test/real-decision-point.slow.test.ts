@@ -88,7 +88,7 @@ describe('a guarded route', () => {
     })
   })
 
-  it('that awaits a review runs once when the same call comes again after the approval, and then asks anew', async () => {
+  it('that awaits a review runs once when the same call comes again after the approval, and the call after that asks', async () => {
     const { send, runs } = refunds()
     const { body: first } = await send(700, '9001').expect(403)
     expect(first).toMatchObject({ code: 'review_required' })

@@ -40,7 +40,7 @@ export interface Rig {
   answer(ending: string, ...answers: readonly StubAnswer[]): void
   open(options?: CountersignOptions): Countersign
   guard(options?: RefundOptions, handler?: GuardedHandler<Request>): RouteGuard
-  /** Resolves once so many settlements have come to an end, and says what was told: `confirm`, `reject` or `leave`. */
+  /** Resolves once this many settlements have come to an end, and says what was told: `confirm`, `reject` or `leave`. */
   settled(count?: number): Promise<readonly string[]>
   /** Sent over the wire: the transition and its body. */
   transitions(): readonly (readonly [transition: string, body: unknown])[]

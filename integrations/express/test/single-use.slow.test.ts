@@ -16,7 +16,7 @@ import { gate, newApp, useRig } from './rig.js'
 
 const rig = useRig()
 
-/** Shows one permit from so many callers at once; the statuses in order. */
+/** Shows one permit from this many callers at once; the statuses in order. */
 async function shownBy(callers: number, url: string, token = permit()): Promise<number[]> {
   const init = { method: 'POST', headers: { authorization: `Bearer ${token}` } }
   const answers = await Promise.all(Array.from({ length: callers }, () => fetch(`${url}/refunds/8812`, init)))

@@ -302,7 +302,7 @@ describe('an event', () => {
     expect((await send()).status).toBe(500)
   })
 
-  /** Sends it so often at once; its handler ends when the last one has arrived. */
+  /** Sends the event `count` times at once; its handler ends when the last one has arrived. */
   async function manyAtOnce(count: number, end: () => unknown) {
     const arrived = gate()
     let runs = 0

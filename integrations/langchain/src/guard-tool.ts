@@ -1,22 +1,13 @@
-import { assertOptions, checkToolMapping, MAPPED_MEMBERS, TOOL_GUARD_OPTIONS } from '@countersign/client/kernel'
-import { type ToolGuard, type ToolGuardOptions, toolGuard } from './guard-options.js'
-import { type CallRuntime, guardCall } from './guarded-call.js'
-import type { MappedMembers, ToolMapping } from './guarded-tool-call.js'
-import { denialMessage } from './tool-messages.js'
+import type { DeniedError } from '@countersign/client'
+import { guardOfOneTool } from '@countersign/client/kernel'
+import { type GuardToolOptions, REVIEWS, type ToolGuard } from './guard-options.js'
+import { type CallRuntime, callOf, denialMessage, guardCall } from './guarded-call.js'
+import { copyOf, withWords } from './reviewer-words.js'
 
-/** The options of the guard, with the mapping of the tool's calls. */
-export type GuardToolOptions = ToolGuardOptions & MappedMembers
+/** Any tool of LangChain. */
+type GuardableTool = { readonly name: string; readonly description?: string | undefined }
 
-/** Any tool of LangChain; its exact type is kept. */
-interface GuardableTool {
-  readonly name: string
-  readonly description?: string | undefined
-}
-
-/** What every call of a tool comes to, whichever of its methods it began with. */
-type CallWithin = (args: unknown, manager?: RunManager | CallConfig, config?: CallConfig) => unknown
-
-type CallConfig = CallRuntime & { toolCall?: ModelCall }
+type CallConfig = CallRuntime & { readonly toolCall?: { readonly id?: string | undefined } }
 
 interface RunManager {
   getChild(): unknown
@@ -24,14 +15,10 @@ interface RunManager {
   handleToolError(error: unknown): Promise<void>
 }
 
-interface ModelCall {
-  readonly id?: string | undefined
-}
-
 /**
  * The same tool, guarded for every caller and in all of its methods, including `func`. The original stays unguarded.
  *
- * A model is answered by an error message when a call is denied; a program that calls the tool with plain arguments gets the
+ * If a call is denied, a model gets an error message, and a program that calls the tool with plain arguments gets the
  * DeniedError. What the tool throws is thrown.
  *
  * @throws TypeError naming the faulty option, and for anything but a tool
@@ -42,64 +29,45 @@ interface ModelCall {
  * Source: docs/langchain.md.
  */
 export function guardTool<Tool extends GuardableTool>(tool: Tool, options: GuardToolOptions): Tool {
-  assertOptions('guardTool', options, [...TOOL_GUARD_OPTIONS, ...MAPPED_MEMBERS])
-  const members = Object.entries(options)
-  const isMapping = ([name]: [string, unknown]): boolean => MAPPED_MEMBERS.some((member) => member === name)
-  const mapping: MappedMembers = Object.fromEntries(members.filter(isMapping))
-  checkToolMapping(tool.name, mapping)
-  const rest = Object.fromEntries(members.filter((member) => !isMapping(member))) as unknown as ToolGuardOptions
-  return guardedBy(toolGuard(rest), mapping, tool)
+  return guardedBy(guardOfOneTool('guardTool', tool.name, options, REVIEWS), tool, true)
 }
 
-/** @throws TypeError for anything but a tool of LangChain's own kind */
-export function guardedBy<Tool extends GuardableTool>(
-  guard: ToolGuard,
-  mapping: ToolMapping | undefined,
-  tool: Tool,
-): Tool {
-  const { name } = tool
-  const { _call: run, func, responseFormat } = tool as { _call?: unknown; func?: unknown; responseFormat?: unknown }
-  if (typeof run !== 'function')
-    throw new TypeError(
-      `${name} has no _call, so it cannot be guarded by itself: guard the agent with countersignGuard`,
-    )
-  const guarded: CallWithin = (args, second, third) => {
-    // A tool that is made of the function of this one gives it no manager.
-    const manager = isRunManager(second) ? second : undefined
-    const config = third ?? (isRunManager(second) ? {} : (second ?? {}))
-    const { toolCall } = config
-    const call = { name, id: toolCall?.id, args, mapping, runtime: config }
-    const action = async (held: unknown): Promise<unknown> =>
-      ended(await Reflect.apply(run, tool, [held, manager, config]), manager)
-    return guardCall(guard, call, action, (denied) => {
+/** `keepsResults` is for a step that runs all of its calls again. @throws TypeError for anything but a tool of LangChain's own kind */
+export function guardedBy<Tool extends GuardableTool>(guard: ToolGuard, tool: Tool, keepsResults: boolean): Tool {
+  const { name, _call, func, responseFormat } = tool as Tool & Record<'_call' | 'func' | 'responseFormat', unknown>
+  const hasArtifact = responseFormat === 'content_and_artifact'
+  if (typeof _call !== 'function')
+    throw new TypeError(`${name} has no _call. Guard the agent that calls it with countersignGuard.`)
+  /** Every method of the tool calls this. */
+  const guarded = (args: unknown, second?: RunManager | CallConfig | null, third?: CallConfig): Promise<unknown> => {
+    // A tool that was made of the `func` of this one passes no manager.
+    const manager = second && 'getChild' in second ? second : undefined
+    const runtime = third ?? (second && !('getChild' in second) ? second : {})
+    const { toolCall } = runtime
+    const call = callOf(runtime, name, toolCall?.id)
+    const run = async (held: unknown) => ended(await Reflect.apply(_call, tool, [held, manager, runtime]), manager)
+    const quote = toolCall && (hasArtifact ? withWordsInContent : withWords)
+    const refuse = (denied: DeniedError): unknown => {
       if (toolCall === undefined) throw denied
-      const message = denialMessage(denied, { name, id: toolCall.id })
-      return responseFormat === 'content_and_artifact' ? [message, undefined] : message
-    })
-  }
-  const clone = Object.create(Object.getPrototypeOf(tool), Object.getOwnPropertyDescriptors(tool)) as Tool
-  const asGuarded = { value: guarded, configurable: true, writable: true }
-  return Object.defineProperties(clone, { _call: asGuarded, ...(typeof func === 'function' && { func: asGuarded }) })
-}
-
-function isRunManager(value: RunManager | CallConfig | undefined): value is RunManager {
-  return typeof Object(value).getChild === 'function'
-}
-
-/** What a tool gives in the end: one that streams has run once its last chunk is there. As LangChain does it, but here. */
-async function ended(result: unknown, manager: RunManager | undefined): Promise<unknown> {
-  if (!isAsyncGenerator(result)) return result
-  for (;;) {
-    const { done, value } = await result.next()
-    if (done) return value
-    try {
-      await manager?.handleToolEvent?.(value)
-    } catch (error) {
-      await manager?.handleToolError(error)
+      const message = denialMessage(denied, call)
+      return hasArtifact ? [message, undefined] : message
     }
+    return guardCall(guard, runtime, { call, args, run, quote, refuse }, keepsResults)
   }
+  return copyOf(tool, { _call: guarded, ...(typeof func === 'function' && { func: guarded }) })
 }
 
-function isAsyncGenerator(value: unknown): value is AsyncGenerator {
-  return typeof Object(value).next === 'function' && typeof Object(value)[Symbol.asyncIterator] === 'function'
+function withWordsInContent(result: unknown, words: string): unknown {
+  return Array.isArray(result) ? [withWords(result[0], words), ...result.slice(1)] : withWords(result, words)
+}
+
+/** The result of a tool. One that streams has run after its last chunk, so its chunks are read here, as LangChain does. */
+async function ended(result: unknown, manager: RunManager | undefined): Promise<unknown> {
+  if (typeof Object(result)[Symbol.asyncIterator] !== 'function' || typeof Object(result).next !== 'function')
+    return result
+  for (;;) {
+    const { done, value } = await (result as AsyncGenerator).next()
+    if (done) return value
+    await manager?.handleToolEvent?.(value).catch((error) => manager.handleToolError(error))
+  }
 }

@@ -1,13 +1,14 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
-import { type ActionOutcome, DeniedError, type GuardRun } from '@countersign/client'
-import { prepareToolCall } from '@countersign/client/kernel'
+/** A call of a tool of LangChain: what names it, how it interrupts its graph, and what its model reads. */
+import { type ActionOutcome, type DeniedError, refusalForModel } from '@countersign/client'
+import { type CallStep, type CallToRun, runToolCall, warnOperator } from '@countersign/client/kernel'
 import { ToolMessage } from '@langchain/core/messages'
-import { callKey, variantOf } from './call-key.js'
-import type { ToolGuard } from './guard-options.js'
-import type { GuardedToolCall, ToolMapping } from './guarded-tool-call.js'
-import { interruptForReview, isGraphBubbleUp } from './review.js'
+import { Validator } from '@langchain/core/utils/json_schema'
+import { interopParseAsync, isInteropZodSchema } from '@langchain/core/utils/types'
+import type { GuardedToolCall, ToolGuard } from './guard-options.js'
+import { keptResultsOf } from './kept-results.js'
+import { withWords } from './reviewer-words.js'
 
-/** What LangGraph gives a tool call in addition to its arguments; absent outside of a graph. */
+/** What LangGraph gives a tool call in addition to its arguments; all of it is absent outside of a graph. */
 export interface CallRuntime {
   readonly context?: unknown
   readonly configurable?: Readonly<Record<string, unknown>> | undefined
@@ -16,128 +17,112 @@ export interface CallRuntime {
   readonly interrupt?: ((value: unknown) => unknown) | undefined
 }
 
-/** A call that is to be asked about. */
-export interface CallToGuard {
-  readonly name: string
-  readonly id: string | undefined
-  readonly args: unknown
-  /** Gives the mapping the arguments as the tool will have them, where they have not passed its schema yet. */
-  readonly parse?: ((args: unknown) => Promise<unknown>) | undefined
-  readonly mapping: ToolMapping | undefined
-  readonly runtime: CallRuntime
-  /** Whether what was thrown says that the tool has surely not run. */
-  readonly isRefused?: ((error: unknown) => boolean) | undefined
-}
+type Called = CallToRun<GuardedToolCall, unknown>
 
-/** What a guard writes to the stream of a graph, for `streamMode: 'custom'`, once it is known whether a call runs. */
-export interface DecisionEvent {
-  readonly type: 'countersign.decision'
-  readonly tool: string
-  readonly tool_call_id: string | null
-  /** `observed`: the mode is `observe`, and the call runs in any case. */
-  readonly outcome: 'permitted' | 'observed' | 'denied'
-  /** Null unless it is denied. */
-  readonly reason: DeniedError['reason'] | null
-  /** Null when there was no answer. */
-  readonly decision_id: string | null
-}
-
-/** How the run of a call ended. */
-type Ended<Result> = { readonly value: Result } | { readonly refused: unknown }
-
-/** Claims what a person has approved: several processes that resume one thread run it once. */
-const THIS_PROCESS = crypto.randomUUID()
-
-const runs = new AsyncLocalStorage<GuardRun>()
-
-/**
- * Within a guarded tool: what permitted its run. It has the permit for a service that checks it, and `setAmount` for what the
- * action really cost. Undefined elsewhere.
- */
-export function currentRun(): GuardRun | undefined {
-  return runs.getStore()
+/** The call of a tool by its name and id: what mappings read. */
+export function callOf({ context, configurable = {} }: CallRuntime, name: string, id?: string): GuardedToolCall {
+  return { name, id, context: Object(context ?? {}), configurable }
 }
 
 /**
- * Runs a call if it may, once, with the arguments that were asked about, and settles it by how it ended. `onDenied` answers in
- * its place. What the action throws is thrown, and what interrupts the graph is, too.
+ * Runs a call if it may, once, and settles it by how it ended. What interrupts the graph is thrown.
+ *
+ * @param keepsResult keeps the result for a step that runs all of its calls again
  */
-export async function guardCall<Result>(
+export function guardCall(
   guard: ToolGuard,
-  called: CallToGuard,
-  run: (args: unknown) => Result | Promise<Result>,
-  onDenied: (denied: DeniedError) => Result,
-): Promise<Result> {
-  const { name, id, runtime } = called
-  const call: GuardedToolCall = {
-    name,
-    id,
-    context: Object(runtime.context ?? {}),
-    configurable: runtime.configurable ?? {},
-  }
-  const report = (
-    outcome: DecisionEvent['outcome'],
-    reason: DecisionEvent['reason'],
-    decision_id: string | null,
-  ): void =>
-    write(runtime, { type: 'countersign.decision', tool: name, tool_call_id: id ?? null, outcome, reason, decision_id })
-  const { request, toRun, question } = await prepareToolCall(guard, { ...called, call })
-  const key = question === null ? undefined : callKey(call, question.request, question.args)
-  let [isRunning, isWithdrawn] = [false, false]
-  try {
-    const options = {
-      signal: runtime.signal,
-      idempotencyKey: key,
-      holder: key,
-      claimHolder: key && THIS_PROCESS,
-      // A key names the call with its arguments already.
-      variant: key === undefined ? variantOf(call, question?.args) : undefined,
-      tag: id ?? name,
-      nested: 'share' as const,
-    }
-    const admission = await guard.point.admit(request, options)
-    // The guard around this one has interrupted for the decision that they share.
-    const isShared = admission.decision !== null && admission.decision.id === currentRun()?.decision?.id
-    if (guard.review === 'interrupt' && !isShared)
-      isWithdrawn = await interruptForReview(guard.client, admission, call, runtime.interrupt)
-    const action = async (given: GuardRun): Promise<Ended<Result>> => {
-      isRunning = true
-      report(admission.kind === 'observed' ? 'observed' : 'permitted', null, admission.decision?.id ?? null)
+  { signal, writer, interrupt }: CallRuntime,
+  called: Partial<Called> & Pick<Called, 'call' | 'args' | 'run'>,
+  keepsResult = false,
+): Promise<unknown> {
+  const step = stepOf(called.call, keepsResult)
+  const pause: Called['pause'] = (request, isAnswered) =>
+    // In a step of several calls, the graph may have resumed for another one, whose answer the first interrupt gets.
+    interruptFor(interrupt, request, step?.results !== undefined && !isAnswered)
+  return runToolCall<GuardedToolCall, unknown>(guard, {
+    refuse: (denied) => denialMessage(denied, called.call),
+    quote: withWords,
+    ...called,
+    ...{ signal, step },
+    ...(guard.review === 'interrupt' && { pause }),
+    outcome: failureOf,
+    isPause: isGraphBubbleUp,
+    tell: (event) => writer?.(event),
+  })
+}
+
+/**
+ * The schema of a tool, for the arguments of one call. Before the tool runs, it trims them, fills in and leaves out.
+ * `hasRefused` says that it refuses them, so the tool does not run with them; `parse` then returns them unchanged.
+ */
+export function schemaOf(tool: unknown) {
+  const { schema } = Object(tool)
+  const parser = {
+    hasRefused: false,
+    async parse(args: unknown): Promise<unknown> {
       try {
-        return { value: await runs.run(given, run, toRun()) }
-      } catch (error) {
-        if (called.isRefused?.(error)) return { refused: error }
-        throw error
+        if (isInteropZodSchema(schema)) return await interopParseAsync(schema, args)
+        if (schema && typeof schema === 'object') parser.hasRefused = !new Validator(schema).validate(args).valid
+      } catch {
+        parser.hasRefused = true
       }
-    }
-    const ended = await guard.point.run(admission, action, { outcome: outcomeOf, isPause: isGraphBubbleUp })
-    if ('refused' in ended) throw ended.refused
-    return ended.value
+      return args
+    },
+  }
+  return parser
+}
+
+/** LangGraph calls a tool again when its step resumes, with a new scratchpad for each run. Outside of a thread it never does. */
+function stepOf({ id, configurable }: GuardedToolCall, keepsResult: boolean): CallStep | undefined {
+  const { thread_id, checkpoint_ns, __pregel_scratchpad: run } = configurable
+  if (thread_id === undefined || checkpoint_ns === undefined) return undefined
+  return { names: [thread_id, checkpoint_ns, id], run, results: keepsResult ? keptResultsOf(configurable) : undefined }
+}
+
+/**
+ * Interrupts the graph. Each pass uses up what the graph was resumed with, so that a tool which interrupts itself never gets
+ * an answer that was meant for the review. That answer permits nothing.
+ *
+ * @param parks interrupts until LangGraph has no more answers
+ * @returns whether the graph continued without an interrupt
+ */
+function interruptFor(interrupt: CallRuntime['interrupt'], request: object, parks: boolean): boolean {
+  try {
+    if (interrupt === undefined) throw new Error('the tool is not called by a graph')
+    do interrupt(request)
+    while (parks)
+    return true
   } catch (error) {
-    if (isRunning || !DeniedError.isInstance(error)) throw error
-    const { decision_id } = error
-    const denied = isWithdrawn ? new DeniedError('withdrawn', { decision_id, cause: error }) : error
-    report('denied', denied.reason, decision_id)
-    return onDenied(denied)
+    if (isGraphBubbleUp(error)) throw error
+    warnOperator(
+      'COUNTERSIGN_NO_CHECKPOINTER',
+      `A tool call that awaits a review is denied, because the graph cannot be interrupted (${Object(error).message}). Give the agent or graph a checkpointer and each invocation a thread_id, or set review to 'deny' or 'wait'.`,
+    )
+    return false
   }
 }
 
-function outcomeOf(ended: Ended<unknown>): ActionOutcome {
-  if ('refused' in ended) return { kind: 'failed' }
-  return failureOf(ended.value) ?? { kind: 'succeeded', value: ended.value }
+/** Whether LangGraph uses the error for control flow, such as an interrupt. */
+export function isGraphBubbleUp(error: unknown): boolean {
+  return Object(error).is_bubble_up === true
 }
 
-/** Of a value that says that the tool failed; undefined of any other. */
+/** The outcome of a value that says that the tool failed; undefined for any other value. */
 export function failureOf(value: unknown): ActionOutcome | undefined {
   const [content] = Array.isArray(value) ? value : [value]
   const isFailure = ToolMessage.isInstance(content) && content.status === 'error'
   return isFailure ? { kind: 'failed', error: content.text } : undefined
 }
 
-function write({ writer }: CallRuntime, event: DecisionEvent): void {
-  try {
-    writer?.(event)
-  } catch {
-    // Nobody reads the stream any more.
-  }
+/** Why a call did not run, for the app: `artifact.denied` of the message. No model gets it. */
+export type ToolDenial = Pick<DeniedError, 'reason' | 'decision_id'>
+
+/** An error message that says what happened and what to do next. It contains neither permit nor policy. */
+export function denialMessage(error: DeniedError, call: GuardedToolCall): ToolMessage {
+  const denied: ToolDenial = { reason: error.reason, decision_id: error.decision_id }
+  return errorMessage(refusalForModel(error), call, { denied })
+}
+
+export function errorMessage(content: string, { name, id = '' }: GuardedToolCall, artifact?: unknown): ToolMessage {
+  return new ToolMessage({ status: 'error', content, tool_call_id: id, name, artifact })
 }

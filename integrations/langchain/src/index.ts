@@ -1,10 +1,21 @@
 /** LangChain agents whose tools run only on a decision that permits it. Source: docs/langchain.md. */
-export type { MappedCall, ToolArguments } from '@countersign/client/kernel'
+export {
+  currentRun,
+  type DecisionEvent,
+  type MappedCall,
+  type ReviewRequest,
+  type ToolArguments,
+} from '@countersign/client/kernel'
 export { AuditCallbackHandler, BlockingCallbackHandler, type CallbackHandlerOptions } from './callback-handlers.js'
 export { type CountersignGuardOptions, countersignGuard } from './countersign-guard.js'
-export type { ToolGuardOptions, ToolsGuardOptions } from './guard-options.js'
-export { type GuardToolOptions, guardTool } from './guard-tool.js'
-export { currentRun, type DecisionEvent } from './guarded-call.js'
-export type { AgentId, GuardedToolCall, MappedMembers, ToolMapping } from './guarded-tool-call.js'
-export type { ReviewRequest } from './review.js'
-export type { ToolDenial } from './tool-messages.js'
+export type {
+  AgentId,
+  GuardedToolCall,
+  GuardToolOptions,
+  MappedMembers,
+  ToolGuardOptions,
+  ToolMapping,
+  ToolsGuardOptions,
+} from './guard-options.js'
+export { guardTool } from './guard-tool.js'
+export type { ToolDenial } from './guarded-call.js'

@@ -201,6 +201,32 @@ describe('a callback handler', () => {
     expect(() => new BlockingCallbackHandler({ client: rig.client, map: MAP } as never)).toThrow(/tools/)
     expect(runs).toEqual(['500'])
   })
+
+  it.each(['audits', 'blocks'])('that %s a guarded tool asks for a decision of its own', async (what) => {
+    const tools = start()
+    const options = { client: rig.client, map: MAP, tools, onEvent }
+    const handler = what === 'audits' ? new AuditCallbackHandler(options) : new BlockingCallbackHandler(options)
+    const agent = agentOf({ calls: [{ name: 'allow' }], tools, middleware: [rig.guard()] })
+    await agent.invoke(go, { ...thread(), callbacks: [handler] })
+    expect(runs).toEqual(['allow 1'])
+    await vi.waitFor(() => expect(rig.events.filter(({ type }) => type === 'settled')).toHaveLength(2))
+    const permitted = rig.events.filter((event) => event.type === 'observed' && event.would === 'allow')
+    expect(permitted).toHaveLength(what === 'audits' ? 1 : 0)
+    expect(await rig.statuses()).toEqual(['confirmed', 'confirmed'])
+  })
+
+  it('that blocks runs a reviewed call with exactly the arguments that were approved', async () => {
+    const tools = start()
+    // The question leaves the arguments out.
+    const map = { review: 't.review' }
+    const callbacks = [new BlockingCallbackHandler({ client: rig.client, map, tools, onEvent })]
+    const review = tools.find(({ name }) => name === 'review')
+    await expect(review?.invoke({ n: 1 }, { callbacks })).rejects.toThrow(/did not run/)
+    await rig.operator.transition(rig.decisionIds()[0] ?? '', 'approve')
+    await expect(review?.invoke({ n: 2 }, { callbacks })).rejects.toThrow(/did not run/)
+    await review?.invoke({ n: 1 }, { callbacks })
+    expect(runs).toEqual(['review 1'])
+  })
 })
 
 it('hides tools that may never run, and only unmapped ones when nobody says so', async () => {

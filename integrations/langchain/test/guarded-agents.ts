@@ -29,6 +29,8 @@ type CallTool = (call: GuardedCall) => Promise<unknown>
 
 const NO_KEY = 'a call is named by its thread, its step and its id, and by no key of the caller'
 const DOES_NOT_APPLY = {
+  'gives an agent a gated resource only if the policies allow its reading, once, and settles that':
+    'an agent reads by tools alone',
   'runs one of two calls that are made with one key at once': NO_KEY,
   'does not run again what was confirmed, for the same key and another process': NO_KEY,
   'does not run again what was rejected, for the same key and another process': NO_KEY,
@@ -55,22 +57,32 @@ export function guardedAgents(): EnforcementAdapter {
 
 /** Tools that are guarded by themselves, and called by a program; by an agent where they pause, which no other caller can answer. */
 export function guardedTools(): EnforcementAdapter {
-  return adapter('a tool', (setup, options) => {
-    const act = tool((args: Args, config) => acted(setup.act, args, config.toolCall?.id), { name: 'act', schema: ARGS })
-    const safe = guardTool(act, {
-      ...options,
-      action: (_args, call) => mapped(call).action,
-      resource: (_args, call) => mapped(call).resource ?? null,
-      context: (_args, call) => mapped(call).context ?? null,
-    })
-    const callInAgent = agentCaller({ tools: [safe], middleware: [] })
-    return (call) => {
-      if (call.thread !== undefined) return callInAgent(call)
-      const args = { resource: call.resource, context: structuredClone(call.context) }
-      call.onArguments(args.context)
-      return safe.invoke(args, configOf(call))
-    }
-  })
+  return adapter(
+    'a tool',
+    (setup, options) => {
+      const act = tool((args: Args, config) => acted(setup.act, args, config.toolCall?.id), {
+        name: 'act',
+        schema: ARGS,
+      })
+      const safe = guardTool(act, {
+        ...options,
+        action: (_args, call) => mapped(call).action,
+        resource: (_args, call) => mapped(call).resource ?? null,
+        context: (_args, call) => mapped(call).context ?? null,
+      })
+      const callInAgent = agentCaller({ tools: [safe], middleware: [] })
+      return (call) => {
+        if (call.thread !== undefined) return callInAgent(call)
+        const args = { resource: call.resource, context: structuredClone(call.context) }
+        call.onArguments(args.context)
+        return safe.invoke(args, configOf(call))
+      }
+    },
+    {
+      'tells a model what the person wrote who approved, as a quotation that the words cannot leave':
+        'a program that calls a tool itself gets its result as it is',
+    },
+  )
 }
 
 /** One agent for each call, all with the same checkpoints: a thread that there was is resumed. */
@@ -99,10 +111,11 @@ const ARGS = z.object({ resource: z.string(), context: z.any() })
 function adapter(
   name: string,
   open: (setup: GuardSetup, options: Omit<CountersignGuardOptions, 'map'>) => CallTool,
+  doesNotApply: EnforcementAdapter['doesNotApply'] = {},
 ): EnforcementAdapter {
   return {
     name,
-    doesNotApply: DOES_NOT_APPLY,
+    doesNotApply: { ...DOES_NOT_APPLY, ...doesNotApply },
     open(setup) {
       const { baseUrl, apiKey } = setup
       const client = new Countersign({ baseUrl, apiKey, timeoutMs: 60_000, connectTimeoutMs: 60_000 })
@@ -147,7 +160,9 @@ async function outcomeOf(call: GuardedCall, callTool: CallTool): Promise<CallOut
     const { content = answer, artifact } = Object(answer)
     const shown = JSON.stringify(answer)
     if (artifact?.denied) return { kind: 'denied', ...artifact.denied, shown }
-    return { kind: 'value', value: JSON.parse(content), shown }
+    // What a reviewer wrote stands behind what the tool gave back.
+    const [said] = content.split('\n\n')
+    return { kind: 'value', value: JSON.parse(said), shown }
   } catch (error) {
     if (call.signal?.aborted) return { kind: 'aborted' }
     if (DeniedError.isInstance(error))

@@ -18,6 +18,10 @@ export interface Call {
 }
 
 export class Rig extends ToolRig<Countersign, EnforcementEvent> {
+  get options(): CountersignOptions {
+    return this.clientOptions
+  }
+
   newClient(change: CountersignOptions = {}): Countersign {
     return new Countersign({ ...this.clientOptions, ...change })
   }

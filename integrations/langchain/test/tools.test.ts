@@ -2,10 +2,20 @@
 import { DeniedError, type EnforcementEvent } from '@countersign/client'
 import { currentRun, guardTool } from '@countersign/langchain'
 import { type GuardedToolNodeOptions, guardedToolNode } from '@countersign/langchain/langgraph'
+import { until } from '@countersign/testkit'
 import { useDecisionPoint } from '@countersign/testkit/enforcement-suite'
 import { ToolMessage } from '@langchain/core/messages'
 import { DynamicStructuredTool, DynamicTool, type StructuredToolInterface } from '@langchain/core/tools'
-import { Command, END, interrupt, MemorySaver, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph'
+import {
+  Command,
+  END,
+  getCurrentTaskInput,
+  interrupt,
+  MemorySaver,
+  MessagesAnnotation,
+  START,
+  StateGraph,
+} from '@langchain/langgraph'
 import { ToolNode } from '@langchain/langgraph/prebuilt'
 import { tool } from 'langchain'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -187,6 +197,79 @@ describe('a guarded tool', () => {
   })
 })
 
+describe('a guarded tool that fails after a person approved it', () => {
+  class Declined extends Error {
+    readonly code = 402_001
+    override readonly name = 'Declined'
+  }
+  const thrown = new Declined('card declined')
+  const failing = tool(
+    () => {
+      throw thrown
+    },
+    { name: 'review', schema: z.object({ n: z.number() }) },
+  )
+  const settings = () => ({ ...options(), ...asked, action: 't.review', review: 'interrupt' as const })
+  const calls = [{ name: 'review' }]
+  const approvedText = async (graph: Resumable) => {
+    const config = thread()
+    const { __interrupt__ } = Object(await graph.invoke(go, config))
+    await rig.operator.transition(__interrupt__[0].value.decision_id, 'approve', { comment: 'only once' })
+    return toolMessages(Object(await graph.invoke(new Command({ resume: true }), config))).map(({ text }) => text)
+  }
+  const words = 'card declined\n\nThe reviewer wrote: "only once"'
+
+  it('tells a model so in the words of the reviewer, in an agent and in each kind of node', async () => {
+    const safe = guardTool(failing, settings())
+    const guarded = guardedToolNode([failing], { ...options(), map: MAP, review: 'interrupt' })
+    expect(await approvedText(agentOf({ calls, tools: [safe], middleware: [] }))).toEqual([
+      expect.stringContaining(words),
+    ])
+    for (const tools of [new ToolNode([safe]), guarded])
+      expect(await approvedText(graphOf(tools, calls))).toEqual([expect.stringContaining(words)])
+    expect(thrown.message).toBe('card declined')
+  })
+
+  it('throws an error of the same class and members where the graph takes it', async () => {
+    const onNode = { ...options(), map: MAP, review: 'interrupt' as const, handleToolErrors: false }
+    const graph = graphOf(guardedToolNode([failing], onNode), calls)
+    rig.events.length = 0
+    const error = await approvedText(graph).catch((error) => error)
+    expect(error).toBeInstanceOf(Declined)
+    expect(error).toMatchObject({ name: 'Declined', code: 402_001, message: words, stack: thrown.stack })
+  })
+
+  it('gives a program the error itself', async () => {
+    const safe = guardTool(failing, { ...settings(), review: 'wait', reviewTimeoutMs: 20_000 })
+    rig.decisionIds()
+    const call = safe.invoke({ n: 1 })
+    const id = await until('the decision', () => rig.decisionIds()[0])
+    await rig.operator.transition(id, 'approve', { comment: 'only once' })
+    await expect(call).rejects.toBe(thrown)
+  })
+})
+
+it('confirms an approved tool that ran and returned what JSON cannot hold', async () => {
+  const big = tool(() => ({ big: 1n }) as never, { name: 'review', schema: z.object({ n: z.number() }) })
+  const calls = [{ name: 'review' }]
+  const safe = guardTool(big, { ...options(), ...asked, action: 't.review', review: 'interrupt' })
+  const guarded = guardedToolNode([big], { ...options(), map: MAP, review: 'interrupt' })
+  rig.events.length = 0
+  for (const graph of [agentOf({ calls, tools: [safe], middleware: [] }), graphOf(guarded, calls)] as Resumable[]) {
+    const config = thread()
+    const { __interrupt__ } = Object(await graph.invoke(go, config))
+    await rig.operator.transition(__interrupt__[0].value.decision_id, 'approve', { comment: 'only once' })
+    const [message] = toolMessages(Object(await graph.invoke(new Command({ resume: true }), config)))
+    expect(message).toMatchObject({ status: 'success', text: expect.stringContaining('only once') })
+  }
+  expect(await rig.statuses()).toEqual(['confirmed', 'confirmed'])
+})
+
+/** An agent or a graph. */
+interface Resumable {
+  invoke(input: unknown, config: ReturnType<typeof thread>): Promise<unknown>
+}
+
 describe('a guarded node', () => {
   const node = (tools: StructuredToolInterface[], more: Partial<GuardedToolNodeOptions> = {}) =>
     guardedToolNode(tools, { ...options(), map: MAP, review: 'interrupt', ...more })
@@ -217,6 +300,60 @@ describe('a guarded node', () => {
     })
   })
 
+  it('gives its tools the state of the graph, as a hand-over to another agent reads it', async () => {
+    const handOver = tool(
+      (_args, config) => {
+        const { messages } = getCurrentTaskInput<typeof MessagesAnnotation.State>()
+        const done = new ToolMessage({ content: `with ${messages.length}`, tool_call_id: config.toolCall?.id ?? '' })
+        return new Command({ goto: 'other', graph: Command.PARENT, update: { messages: [...messages, done] } })
+      },
+      { name: 'allow', schema: z.object({ n: z.number() }) },
+    )
+    const handsOver = async (tools: ToolNode) => {
+      const other = () => ({ messages: [new ToolMessage({ content: 'other is here', tool_call_id: 'x' })] })
+      const graph = new StateGraph(MessagesAnnotation)
+        .addNode('first', graphOf(tools, [{ name: 'allow' }]), { ends: ['other'] })
+        .addNode('other', other)
+        .addEdge(START, 'first')
+        .compile({ checkpointer: new MemorySaver() })
+      return toolMessages(await graph.invoke(go, thread())).map(({ text }) => text)
+    }
+    const plain = await handsOver(new ToolNode([handOver]))
+    expect(plain).toEqual(['with 2', 'other is here'])
+    expect(await handsOver(node([handOver]))).toEqual(plain)
+  })
+
+  it.each(['updates', 'messages', 'values', 'custom'] as const)(
+    'streams %s as a plain ToolNode does, also after a review',
+    async (streamMode) => {
+      const calls: Call[] = [{ name: 'allow' }, { name: 'log', args: { n: 2 } }, { name: 'unknown' }]
+      const streamed = async (tools: ToolNode, given: readonly Call[] = calls) => {
+        const [graph, config] = [graphOf(tools, given), thread()]
+        const read = async (input: Parameters<typeof graph.stream>[0]) => {
+          const chunks: unknown[] = []
+          for await (const chunk of await graph.stream(input, { ...config, streamMode })) chunks.push(chunk)
+          return chunks
+        }
+        const chunks = await read(go)
+        const [asking] = (await graph.getState(config)).tasks.flatMap(({ interrupts }) => interrupts)
+        if (asking === undefined) return chunks.map(shape)
+        await rig.operator.transition(asking.value.decision_id, 'approve')
+        return (await read(new Command({ resume: true }))).map(shape)
+      }
+      const isOurs = (chunk: string) => chunk.includes('countersign.decision')
+      const guarded = await streamed(node(toolsOf([])))
+      expect(guarded.filter((chunk) => !isOurs(chunk))).toEqual(await streamed(new ToolNode(toolsOf([]))))
+      expect(guarded.filter(isOurs)).toHaveLength(streamMode === 'custom' ? 2 : 0)
+      const resumed = await streamed(node(toolsOf([])), [{ name: 'allow' }, { name: 'review', args: { n: 2 } }])
+      // LangGraph shows again what had finished before the step ran again, marked as cached.
+      if (streamMode === 'updates')
+        expect(resumed.map((chunk) => JSON.parse(chunk))).toEqual([
+          { tools: { messages: [expect.objectContaining({ lc: 1 })] }, __metadata__: { cached: true } },
+          { tools: { messages: Array.from({ length: 2 }, () => expect.objectContaining({ lc: 1 })) } },
+        ])
+    },
+  )
+
   it('24: runs no finished call again when another is resumed, and gives back what it had answered', async () => {
     const runs: string[] = []
     const tools = toolsOf(runs, ({ n }) => {
@@ -240,15 +377,18 @@ describe('a guarded node', () => {
     for (let round = 0; round < 2; round += 1) {
       const { tasks } = await graph.getState(config)
       const asked = tasks.flatMap(({ interrupts }) => interrupts)
-      for (const { value } of asked) await rig.operator.transition(value.decision_id, 'approve')
+      for (const { value } of asked)
+        await rig.operator.transition(value.decision_id, 'approve', { comment: `fine for ${value.resource}` })
       await graph.invoke(new Command({ resume: Object.fromEntries(asked.map(({ id }) => [id, true])) }), config)
       if (runs.length === 5) break
     }
     expect(runs.slice(3).sort()).toEqual(['review 2', 'review 3'])
     const { values } = await graph.getState(config)
-    expect(toolMessages(values).map(({ text }) => text.split('\n')[0])).toEqual(
+    const texts = toolMessages(values).map(({ text }) => text)
+    expect(texts.map((text) => text.split('\n')[0])).toEqual(
       expect.arrayContaining(['did 1', 'did 4', 'did 5', 'moved', 'Error: card declined']),
     )
+    for (const n of [2, 3]) expect(texts[n - 1]).toContain(`\n\nThe reviewer wrote: "fine for order:${n}"`)
     expect((await rig.statuses()).sort()).toEqual(['confirmed', 'confirmed', 'confirmed', 'confirmed', 'rejected'])
   })
 
@@ -322,4 +462,13 @@ function graphOf(tools: ToolNode, calls: readonly Call[]) {
     .addEdge('model', 'tools')
     .addEdge('tools', END)
     .compile({ checkpointer: new MemorySaver() })
+}
+
+/** What a reader of a stream sees of a chunk, without ids that are new each time. */
+function shape(chunk: unknown): string {
+  return JSON.stringify(chunk, (name, value) =>
+    ['id', 'thread_id', 'run_id', 'checkpoint_ns', 'langgraph_checkpoint_ns', '__pregel_task_id'].includes(name)
+      ? undefined
+      : value,
+  )
 }

@@ -1,29 +1,26 @@
-#!/usr/bin/env node
 /** `countersign-mcp`. Standard output is for the protocol only; everything else goes to standard error. */
 import { readFileSync } from 'node:fs'
 import { Command, Option } from 'commander'
-import { check } from './proxy/check.js'
-import { CommandError } from './proxy/child-process.js'
 import { CONFIG_FILE, ConfigError, type ProxyConfig } from './proxy/config.js'
-import { EXIT } from './proxy/exit.js'
 import {
   type HttpFlags,
   type HttpSettings,
   httpSettings,
+  type UpstreamFlags,
   type UpstreamSettings,
   upstreamSettings,
-} from './proxy/http-settings.js'
-import { init, POLICY_FILE } from './proxy/init.js'
-import { standardErrorLog } from './proxy/log.js'
+} from './proxy/http/http-settings.js'
+import { EXIT, standardErrorLog } from './proxy/operator.js'
 import { type ServerCommand, serve } from './proxy/serve.js'
-import { type ListedServer, UnusableServer } from './proxy/server-tools.js'
+import { check } from './proxy/setup/check.js'
+import { init, POLICY_FILE } from './proxy/setup/init.js'
+import { type ListedServer, UnusableServer } from './proxy/setup/server-tools.js'
+import { CommandError } from './proxy/stdio/child-process.js'
 
 interface ServeFlags extends Partial<Pick<ProxyConfig, 'list' | 'review' | 'mode'>>, HttpFlags {
   readonly agent?: string
   readonly config: string
 }
-
-type UpstreamFlags = Pick<HttpFlags, 'upstream' | 'upstreamHeaderEnv'>
 
 interface InitFlags extends UpstreamFlags {
   readonly agent?: string
@@ -37,8 +34,14 @@ interface CheckFlags extends UpstreamFlags {
   readonly accept: boolean | readonly string[]
 }
 
-/** How long the last output and settlements may take, in milliseconds. */
+/** The time for the last output and settlements, in milliseconds. */
 const LAST_WORDS_MS = 5_000
+
+const UPSTREAM = new Option('--upstream <url>', 'the URL of a Streamable HTTP server, instead of a command')
+const UPSTREAM_HEADER = new Option(
+  '--upstream-header-env <name=variable...>',
+  'a header for the server, with the value of this environment variable',
+)
 
 const log = standardErrorLog()
 process.removeAllListeners('warning')
@@ -72,10 +75,7 @@ const program = new Command('countersign-mcp')
     'serve Streamable HTTP at this address, such as 127.0.0.1:4000; default: standard input and output',
   )
   .option('--upstream <url>', 'the URL of a Streamable HTTP server; default: COUNTERSIGN_MCP_UPSTREAM')
-  .option(
-    '--upstream-header-env <name=variable...>',
-    'a header for the server, with the value of this environment variable',
-  )
+  .addOption(UPSTREAM_HEADER)
   .option('--forward-authorization', "forward the clients' own Authorization header to the server")
   .addHelpText(
     'after',
@@ -102,11 +102,8 @@ program
   )
   .option('--config <file>', 'the configuration file to write', CONFIG_FILE)
   .option('--policy <file>', 'the policy file to write', POLICY_FILE)
-  .option('--upstream <url>', 'the URL of a Streamable HTTP server, instead of a command')
-  .option(
-    '--upstream-header-env <name=variable...>',
-    'a header for the server, with the value of this environment variable',
-  )
+  .addOption(UPSTREAM)
+  .addOption(UPSTREAM_HEADER)
   .option('--force', 'overwrite existing files', false)
   .action(async ({ agent, config, policy, force, ...http }: InitFlags) => {
     if (!agent) return program.error('error: the agent of the policy is missing: set --agent')
@@ -118,11 +115,8 @@ program
   .usage('[options] -- command [arguments]')
   .option('--config <file>', 'the configuration file to compare with', CONFIG_FILE)
   .option('--accept [tools...]', 'pin these tools as they are now; without names, all tools', false)
-  .option('--upstream <url>', 'the URL of a Streamable HTTP server, instead of a command')
-  .option(
-    '--upstream-header-env <name=variable...>',
-    'a header for the server, with the value of this environment variable',
-  )
+  .addOption(UPSTREAM)
+  .addOption(UPSTREAM_HEADER)
   .action(async ({ config, accept, ...http }: CheckFlags) => {
     const print = (line: string): void => void process.stdout.write(`${line}\n`)
     await end(check({ server: listedServerOf(http), config, accept, log, print }))
@@ -131,25 +125,22 @@ program
 await program.parseAsync(own)
 
 function serverOf(http: HttpFlags): ServerCommand | HttpSettings | UpstreamSettings {
-  const [isCommand, isHttp] = [command !== undefined, Object.keys(http).length > 0]
-  if (isCommand && isHttp) return program.error('error: choose one server: a command after --, or --upstream')
-  if (command !== undefined) return { command, args }
-  if (!isHttp && !process.env.COUNTERSIGN_MCP_UPSTREAM)
+  if (command === undefined && Object.keys(http).length === 0 && !process.env.COUNTERSIGN_MCP_UPSTREAM)
     return program.error(
       'error: the server is missing: write its command after --, such as -- npx -y some-mcp-server, or set --upstream',
     )
-  return settingsBy(() => httpSettings(http))
+  return commandOr(http, () => httpSettings(http))
 }
 
-/** Of `init` and `check`, which ask the server themselves. */
+/** For `init` and `check`, which connect to the server themselves. */
 function listedServerOf(http: UpstreamFlags): ListedServer {
-  const isHttp = Object.keys(http).length > 0
-  if (command !== undefined && isHttp)
-    return program.error('error: choose one server: a command after --, or --upstream')
-  return command === undefined ? settingsBy(() => upstreamSettings(http)) : { command, args }
+  return commandOr(http, () => upstreamSettings(http))
 }
 
-function settingsBy<Settings>(read: () => Settings): Settings {
+function commandOr<Settings>(http: HttpFlags, read: () => Settings): ServerCommand | Settings {
+  if (command !== undefined && Object.keys(http).length > 0)
+    return program.error('error: choose one server: a command after --, or --upstream')
+  if (command !== undefined) return { command, args }
   try {
     return read()
   } catch (error) {
@@ -157,9 +148,7 @@ function settingsBy<Settings>(read: () => Settings): Settings {
   }
 }
 
-/**
- * From then on only unfinished work keeps the process alive: the last output, and late decisions that are being rejected.
- */
+/** After this, only unfinished work keeps the process alive: the last output, and rejections of late decisions. */
 async function end(running: Promise<number>): Promise<void> {
   process.exitCode = await running.catch(codeOf)
   process.stdin.destroy()

@@ -1,17 +1,14 @@
-/** As the work ends, if it does so in time. @throws Error with this message where it does not */
+/**
+ * Resolves as the work does.
+ *
+ * @throws what the work throws; Error with this message if time runs out first
+ */
 export async function within<Result>(limitMs: number, work: Promise<Result>, message: string): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(message)), limitMs)
-  })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
+  if (await endsWithin(work, limitMs)) return work
+  throw new Error(message)
 }
 
-/** Whether it ends in time; how it ends does not matter. */
+/** Whether the promise resolves in time. @throws what it rejects with before the time runs out */
 export async function endsWithin(end: Promise<unknown>, timeoutMs: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<boolean>((resolve) => {

@@ -2,9 +2,9 @@
 import { Countersign } from '@countersign/client'
 import { Operator, useDecisionPoint } from '@countersign/testkit/enforcement-suite'
 import { beforeAll, expect, it } from 'vitest'
+import { DECISION_META } from '../src/calls/result.js'
+import { runCall } from '../src/calls/run-call.js'
 import { type GateOptions, toolGate } from '../src/gate-options.js'
-import { gateToolCall } from '../src/gated-tool-call.js'
-import { DECISION_META } from '../src/tool-result.js'
 
 const point = useDecisionPoint()
 let client: Countersign
@@ -35,8 +35,8 @@ function server(options: Partial<GateOptions> = {}) {
     ...options,
   })
   const call = async ({ name = 'pay', agent = 'agent:a', key, order = '1' }: Called): Promise<string> => {
-    const given = { name, authInfo: undefined, sessionId: undefined, meta: { agent, key } }
-    const result = await gateToolCall(gate, { call: given, args: { order } }, async (args) => {
+    const given = { method: 'tools/call', name, authInfo: undefined, sessionId: undefined, meta: { agent, key } }
+    const result = await runCall(gate, { call: given, args: { order } }, async (args) => {
       runs.push(args)
       return { content: [] }
     })

@@ -28,6 +28,8 @@ export class DrivenClient {
   readonly sdk: Client
   /** What roots are told when the server asks. */
   roots: { uri: string; name: string }[]
+  /** What the user does before the server gets its answer to `sampling/createMessage`. */
+  beforeSampling: () => Promise<void> = async () => undefined
 
   constructor(roots: DrivenClient['roots']) {
     this.roots = roots
@@ -40,6 +42,7 @@ export class DrivenClient {
       return Object(params).mode === 'url' ? { action: 'accept' } : { action: 'accept', content }
     })
     this.sdk.setRequestHandler(CreateMessageRequestSchema, async ({ params }, { taskStore: tasks }) => {
+      await this.beforeSampling()
       if (params.task === undefined || tasks === undefined) return SAMPLED
       const task = await tasks.createTask({ ttl: 60_000, pollInterval: 50 })
       await tasks.storeTaskResult(task.taskId, 'completed', SAMPLED)
@@ -83,6 +86,24 @@ export class DrivenClient {
     })) {
       // The transcript holds them.
     }
+  }
+
+  /**
+   * Waits until all is heard that the server has said before. What belongs to no request comes on a stream of its own, on which answers
+   * overtake it: the server is made to say something on that stream once more.
+   *
+   * @param isAnswer what the server says of new roots
+   */
+  async hearAll(isAnswer: (line: Line) => boolean): Promise<void> {
+    const isSaid = (line: Line): boolean => line.from === 'server' && isAnswer(line)
+    const before = this.transcript.count(isSaid)
+    await this.sdk.sendRootsListChanged()
+    await vi.waitFor(
+      () => {
+        if (this.transcript.count(isSaid) === before) throw new Error('the server has not said it yet')
+      },
+      { timeout: PATIENCE_MS, interval: 20 },
+    )
   }
 
   /** Waits until the server has said so, since the feature was begun. */

@@ -3,6 +3,7 @@ import { enforcementSuite, useDecisionPoint } from '@countersign/testkit/enforce
 import { gatedServersV1, gatedServersV2, proxiedServers } from './gated-servers.js'
 
 const point = useDecisionPoint()
+enforcementSuite(gatedServersV1('server'), point)
 enforcementSuite(gatedServersV1('transport'), point)
 enforcementSuite(gatedServersV2('server'), point)
 enforcementSuite(proxiedServers(), point)

@@ -161,7 +161,7 @@ describe.each(SDKS)('$name', (sdk) => {
     expect(runs).toEqual(['allow 1', 'log 1'])
   })
 
-  it('36, 37: asks for whoever the transport has authenticated in each request, else for itself', async () => {
+  it('36, 37: asks for the caller that the transport has authenticated in each request, else for itself', async () => {
     const told = [as('agent:ann'), as('agent:bob'), undefined, as(), as('')]
     let caller: ReturnType<typeof as> | undefined
     const client = await connect(sdk, withTools(rig.gate(sdk.mcpServer(), { client: forMany() }), runs), {
@@ -309,7 +309,7 @@ it('30: a list that was to be public is private once it is filtered', async () =
   expect(scopes).toEqual(['public', 'private'])
 })
 
-/** A client that asks for whoever is authenticated. */
+/** A client that asks for the authenticated caller. */
 function forMany() {
   return rig.newClient({ agentId: undefined })
 }

@@ -84,7 +84,7 @@ describe.each(SDKS)('$name', (sdk) => {
     await expectGated(client)
   })
 
-  it('asks once for a handler that another one wraps, and anew for what that changes or runs again', async () => {
+  it('asks once for a handler that another one wraps, and once more for what that changes or runs again', async () => {
     const server = withTools(rig.gate(sdk.mcpServer()), runs)
     const client = await connect(sdk, server)
     const handlers = server.server._requestHandlers

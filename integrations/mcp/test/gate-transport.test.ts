@@ -1,6 +1,6 @@
 /** Transports of both majors behind a gate. The numbers are those of the acceptance cases. */
 import { EventEmitter, once } from 'node:events'
-
+import { currentRun } from '@countersign/client/kernel'
 import { startRelay, useDecisionPoint } from '@countersign/testkit/enforcement-suite'
 import { InMemoryTaskStore } from '@modelcontextprotocol/sdk/experimental/tasks'
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
@@ -8,9 +8,8 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import { InMemoryTransport } from '@modelcontextprotocol/server'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import { gateTransport } from '../src/gate-transport.js'
-import { currentRun } from '../src/gated-tool-call.js'
-import { definitionHash } from '../src/tool-definitions.js'
+import { definitionHash } from '../src/lists/tool-definitions.js'
+import { gateTransport } from '../src/messages/gate-transport.js'
 import { CLIENT_V1, CLIENT_V2, callMessage, messagesOf, openSession, post, serveSessions } from './http-rig.js'
 import { CONFIG, decisionOf, Rig, say, withTools } from './rig.js'
 import {
@@ -96,7 +95,7 @@ describe.each(SDKS)('$name', (sdk) => {
     expect(runs).toEqual(['allow 1'])
   })
 
-  it('stands whoever wraps what the transport calls, at once or later', async () => {
+  it('stands another wrapper of what the transport calls, at once or later', async () => {
     const seen: unknown[] = []
     const around = (transport: { onmessage?: Handler; send: (...message: unknown[]) => Promise<void> }) => {
       gateTransport(transport as never, rig.options())

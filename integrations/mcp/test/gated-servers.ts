@@ -12,11 +12,15 @@ import { Client as ClientV2, InMemoryTransport as InMemoryV2 } from '@modelconte
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
-import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
-import { inputRequired, McpServer as McpServerV2 } from '@modelcontextprotocol/server'
+import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js'
+import {
+  inputRequired,
+  McpServer as McpServerV2,
+  ResourceTemplate as ResourceTemplateV2,
+} from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { z } from 'zod'
-import { startHttpProxy } from '../src/proxy/http-proxy.js'
+import { startHttpProxy } from '../src/proxy/http/http-proxy.js'
 import { serveSessions } from './http-rig.js'
 import { type HighLevelServer, SDKS, type Sdk } from './sdks.js'
 
@@ -34,6 +38,7 @@ type Tool = (args: Args, callId: string, requestState?: string) => Promise<Resul
 /** A client whose server has one tool, `act`. */
 interface Connection {
   readonly callTool: (params: Params, signal?: AbortSignal) => Promise<Result>
+  readonly readResource: (params: { readonly uri: string; readonly _meta: Record<string, unknown> }) => Promise<unknown>
   /** Calls it once the server has been told that a call is cancelled. Absent: that is at once. */
   readonly onCancelled?: (told: () => void) => void
   readonly close: () => Promise<void>
@@ -93,6 +98,9 @@ export function gatedServersV1(placement: 'server' | 'transport'): EnforcementAd
   const connect: Connect = async (tool, options) => {
     const server = new McpServer(IMPLEMENTATION)
     server.registerTool('act', TOOL, (args, { _meta }) => tool(args as Args, String(_meta?.[CALL])) as never)
+    server.registerResource('any', new ResourceTemplate('hr://{name}', { list: undefined }), {}, (uri, _, { _meta }) =>
+      contentsOf(tool, uri, String(_meta?.[CALL])),
+    )
     const [near, far] = InMemoryTransport.createLinkedPair()
     if (placement === 'server') await gate(server, options).connect(far)
     else await server.connect(gateTransport(far, options))
@@ -102,6 +110,7 @@ export function gatedServersV1(placement: 'server' | 'transport'): EnforcementAd
       callTool(params, signal) {
         return client.callTool(params, undefined, { timeout: PATIENCE_MS, ...(signal && { signal }) })
       },
+      readResource: (params) => client.readResource(params),
       close: () => client.close(),
     }
   }
@@ -114,10 +123,16 @@ export function proxiedServers(): EnforcementAdapter {
     const make = () => {
       const server = new McpServer(IMPLEMENTATION)
       server.registerTool('act', TOOL, (args, { _meta }) => tool(args as Args, String(_meta?.[CALL])) as never)
+      server.registerResource(
+        'any',
+        new ResourceTemplate('hr://{name}', { list: undefined }),
+        {},
+        (uri, _, { _meta }) => contentsOf(tool, uri, String(_meta?.[CALL])),
+      )
       return server as unknown as HighLevelServer
     }
     const upstream = await serveSessions(SDKS[0] as Sdk, make, { isStoppedByCaller: true })
-    const log = { warn: () => undefined, error: () => undefined }
+    const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
     const listen = { host: '127.0.0.1', port: 0 }
     const proxy = await startHttpProxy({ listen, upstream: upstream.url, config: {}, gate: options, log })
     const client = new Client(IMPLEMENTATION)
@@ -134,6 +149,7 @@ export function proxiedServers(): EnforcementAdapter {
       callTool(params, signal) {
         return client.callTool(params, undefined, { timeout: PATIENCE_MS, ...(signal && { signal }) })
       },
+      readResource: (params) => client.readResource(params),
       onCancelled: (told) => waiting.push(told),
       async close() {
         await client.close()
@@ -154,6 +170,12 @@ export function gatedServersV2(placement: 'server' | 'transport'): EnforcementAd
       server.registerTool('act', TOOL, (args, { mcpReq }) => {
         return tool(args as Args, String(mcpReq._meta?.[CALL]), mcpReq.requestState()) as never
       })
+      server.registerResource(
+        'any',
+        new ResourceTemplateV2('hr://{name}', { list: undefined }),
+        {},
+        (uri, _, { mcpReq }) => contentsOf(tool, uri, String(mcpReq._meta?.[CALL])),
+      )
       return placement === 'server' ? gate(server, options) : server
     }
     const handle = serveStdio(serve, { transport: placement === 'server' ? far : gateTransport(far, options) })
@@ -167,6 +189,7 @@ export function gatedServersV2(placement: 'server' | 'transport'): EnforcementAd
       callTool(params, signal) {
         return client.callTool(params, { timeout: PATIENCE_MS, allowInputRequired: true, ...(signal && { signal }) })
       },
+      readResource: (params) => client.readResource(params),
       async close() {
         await client.close()
         await handle.close()
@@ -210,11 +233,18 @@ function adapter(name: string, connect: Connect, doesNotApply: Readonly<Record<s
         review: review === 'wait' ? 'wait' : 'pending',
         agentId: (call) => calls.of(call).agent_id,
         idempotencyKey: (call) => calls.of(call).idempotencyKey,
+        methods: {
+          'resources/read': (_args, call) => {
+            const { action, context } = calls.of(call)
+            return { action, context }
+          },
+        },
         map: { act: (args, call) => mapped(args as unknown as Args, calls.of(call)) },
       }
       const connection = await connect(toolOf(act, calls), options)
       return {
         call: (call) => callBy(connection, calls, call),
+        read: (call) => readBy(connection, calls, call),
         flush: (timeoutMs) => client.flush({ timeoutMs }),
         async close() {
           await connection.close()
@@ -292,6 +322,25 @@ async function callBy(
     return outcomeOf(result, calls.errors.get(id))
   } catch (error) {
     return signal?.aborted ? { kind: 'aborted' } : { kind: 'failed', error, shown: String(error) }
+  }
+}
+
+/** What the suite's action gives back, as the text of a resource. */
+async function contentsOf(tool: Tool, { href }: URL, callId: string) {
+  const { content } = await tool({ resource: href, context: {} }, callId)
+  const [{ text }] = content as [{ text: string }]
+  return { contents: [{ uri: href, text }] }
+}
+
+async function readBy({ readResource }: Connection, calls: Calls, call: GuardedCall): Promise<CallOutcome> {
+  try {
+    const result = await readResource({ uri: call.resource, _meta: { [CALL]: calls.add(call) } })
+    const [{ text }] = Object(result).contents as [{ text: string }]
+    return { kind: 'value', value: JSON.parse(text), shown: JSON.stringify(result) }
+  } catch (error) {
+    const { id, reason } = Object(Object(Object(error).data)['countersign/decision'])
+    const shown = `${error} ${JSON.stringify(Object(error).data)}`
+    return reason === undefined ? { kind: 'failed', error, shown } : { kind: 'denied', reason, decision_id: id, shown }
   }
 }
 

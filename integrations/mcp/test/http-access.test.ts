@@ -1,22 +1,14 @@
 /** Who reaches what through the proxy for Streamable HTTP, and what is refused. */
 import { createHash } from 'node:crypto'
 import { request } from 'node:http'
-import { useDecisionPoint } from '@countersign/testkit/enforcement-suite'
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { startHttpProxy } from '../src/proxy/http-proxy.js'
-import { httpSettings } from '../src/proxy/http-settings.js'
+import { describe, expect, it } from 'vitest'
+import { startHttpProxy } from '../src/proxy/http/http-proxy.js'
+import { httpSettings } from '../src/proxy/http/http-settings.js'
 import { CLIENT_V2, callMessage, openSession, post, proxyOf, serve, serveSessions, serveStateless } from './http-rig.js'
-import { decisionOf, Rig, withTools } from './rig.js'
+import { decisionOf, useRig, withTools } from './rig.js'
 import { SDKS, type Sdk } from './sdks.js'
 
-const point = useDecisionPoint()
-let rig: Rig
-beforeAll(async () => {
-  rig = await Rig.open(point())
-})
-beforeEach(() => {
-  rig.events.length = 0
-})
+const rig = useRig()
 
 const [v1, v2] = SDKS as [Sdk, Sdk]
 const ping = { jsonrpc: '2.0', id: 1, method: 'ping' }
@@ -34,9 +26,9 @@ describe('clients with tokens', () => {
     return {
       runs,
       upstream,
-      ...(await proxyOf(rig, upstream.url, {
+      ...(await proxyOf(rig(), upstream.url, {
         config: { clients },
-        gate: { client: rig.newClient({ agentId: undefined }) },
+        gate: { client: rig().newClient({ agentId: undefined }) },
       })),
     }
   }
@@ -46,7 +38,7 @@ describe('clients with tokens', () => {
     for (const name of ['anna', 'bert']) {
       const { client } = await CLIENT_V2.connect(url, { headers: bearer(`token-of-${name}`) })
       const { id } = decisionOf(await client.callTool({ name: 'allow', arguments: { n: 1 } })) as { id: string }
-      expect((await rig.operator.decision(id)).agent_id).toBe(`agent:${name}`)
+      expect((await rig().operator.decision(id)).agent_id).toBe(`agent:${name}`)
     }
   })
 
@@ -115,15 +107,15 @@ describe('the server', () => {
   it('gets the credentials of the operator, and those of clients only where that was asked for', async () => {
     const upstream = await serve((_request, response) => response.writeHead(202).end())
     const message = { jsonrpc: '2.0', method: 'notifications/initialized' }
-    const own = await proxyOf(rig, upstream.url, { upstreamHeaders: { authorization: 'Bearer of-the-operator' } })
+    const own = await proxyOf(rig(), upstream.url, { upstreamHeaders: { authorization: 'Bearer of-the-operator' } })
     await post(own.url, message, bearer('of-the-client'))
-    const forwarding = await proxyOf(rig, upstream.url, { forwardAuthorization: true })
+    const forwarding = await proxyOf(rig(), upstream.url, { forwardAuthorization: true })
     await post(forwarding.url, message, bearer('of-the-client'))
     expect(upstream.seen.map(({ headers }) => headers.authorization)).toEqual([
       'Bearer of-the-operator',
       'Bearer of-the-client',
     ])
-    await expect(proxyOf(rig, upstream.url, { forwardAuthorization: true, config: { clients } })).rejects.toThrow(
+    await expect(proxyOf(rig(), upstream.url, { forwardAuthorization: true, config: { clients } })).rejects.toThrow(
       TypeError,
     )
   })
@@ -139,7 +131,7 @@ describe('the server', () => {
       })
       response.end('who are you?')
     })
-    const { url, log } = await proxyOf(rig, upstream.url)
+    const { url, log } = await proxyOf(rig(), upstream.url)
     const response = await post(url, callMessage(1))
     expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, challenge])
     await post(url, ping)
@@ -147,12 +139,14 @@ describe('the server', () => {
     expect([...response.headers.keys()].sort()).toEqual([
       'connection',
       'content-length',
+      'content-security-policy',
       'content-type',
       'date',
       'keep-alive',
       'www-authenticate',
+      'x-content-type-options',
     ])
-    expect(await rig.statuses()).toEqual(['rejected'])
+    expect(await rig().statuses()).toEqual(['rejected'])
   })
 
   it.each([301, 302, 303, 307, 308])('does not lead a client past the proxy by HTTP %i', async (status) => {
@@ -160,20 +154,20 @@ describe('the server', () => {
     const upstream = await serve((_request, response) =>
       response.writeHead(status, { location: `${elsewhere.url}` }).end(),
     )
-    const { url, log } = await proxyOf(rig, upstream.url)
+    const { url, log } = await proxyOf(rig(), upstream.url)
     const response = await post(url, callMessage(1))
     expect([response.status, response.headers.get('location')]).toEqual([502, null])
     expect(elsewhere.seen).toEqual([])
     expect(log).toEqual([expect.stringContaining('redirect')])
     // A redirect does not say that nothing was done.
-    expect(await rig.statuses()).toEqual(['authorized'])
+    expect(await rig().statuses()).toEqual(['authorized'])
   })
 })
 
 describe('a request', () => {
   const start = async () => {
     const upstream = await serveStateless(() => withTools(v2.mcpServer(), []))
-    return { upstream, ...(await proxyOf(rig, upstream.url)) }
+    return { upstream, ...(await proxyOf(rig(), upstream.url)) }
   }
 
   it.each([
@@ -295,8 +289,8 @@ describe('a proxy that is told wrong', () => {
     listen: { host, port: 0 },
     upstream: new URL(upstream),
     config: {},
-    gate: rig.options(),
-    log: { warn: () => undefined, error: () => undefined },
+    gate: rig().options(),
+    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
   })
 
   it.each(['0.0.0.0', '::', '192.168.1.5', 'example.com', '127.0.0.1.example.com'])(

@@ -1,7 +1,7 @@
 /** What becomes of calls whose answers come late, twice, elsewhere or never. The numbers are those of the acceptance cases. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { useDecisionPoint } from '@countersign/testkit/enforcement-suite'
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   CLIENT_V1,
   CLIENT_V2,
@@ -16,17 +16,11 @@ import {
   serveSessions,
   serveStateless,
 } from './http-rig.js'
-import { decisionOf, Rig, say, textOf, withTools } from './rig.js'
+import { decisionOf, say, textOf, useRig, withTools } from './rig.js'
 import { SDKS, type Sdk, type ToolWork } from './sdks.js'
 
 const point = useDecisionPoint()
-let rig: Rig
-beforeAll(async () => {
-  rig = await Rig.open(point())
-})
-beforeEach(() => {
-  rig.events.length = 0
-})
+const rig = useRig()
 
 const [v1, v2] = SDKS as [Sdk, Sdk]
 const until = (holds: () => unknown) => expect.poll(holds, { interval: 5, timeout: 10_000 }).toBeTruthy()
@@ -139,23 +133,23 @@ describe('a call', () => {
 
   it.each(answers)('%s is %s', async (_name, status, answering) => {
     const upstream = await serveRaw(answering)
-    const { url } = await proxyOf(rig, upstream.url)
+    const { url } = await proxyOf(rig(), upstream.url)
     const response = await post(url, callMessage(1))
     const text = await response.text()
     const messages = /^[{[]/.test(text) ? [JSON.parse(text)].flat() : messagesOf(text)
     const message = messages.at(-1)
     if (status === 'confirmed') expect(message).toMatchObject({ id: 1, result: { content: [{ text: 'did it' }] } })
     else if (response.status === 200) expect(message).toMatchObject({ id: 1, error: { code: expect.any(Number) } })
-    expect(await rig.statuses()).toEqual([status])
+    expect(await rig().statuses()).toEqual([status])
   })
 
   it('to a server that is not there did not run', async () => {
     const upstream = await serve(() => undefined)
     await upstream.stop()
-    const { url, log } = await proxyOf(rig, upstream.url)
+    const { url, log } = await proxyOf(rig(), upstream.url)
     const response = await post(url, callMessage(1))
     expect([response.status, await response.json()]).toMatchObject([200, { id: 1, error: { code: -32603 } }])
-    expect(await rig.statuses()).toEqual(['rejected'])
+    expect(await rig().statuses()).toEqual(['rejected'])
     const notified = await post(url, { jsonrpc: '2.0', method: 'notifications/initialized' })
     expect(notified.status).toBe(502)
     expect((await fetch(url, { headers: { accept: 'text/event-stream' } })).status).toBe(502)
@@ -165,7 +159,7 @@ describe('a call', () => {
   it.each([v1, v2])('runs on when its client has left, and is settled by how it ends: $name', async (sdk) => {
     const { work, end, begun } = heldWork()
     const upstream = await serveSessions(sdk, () => withTools(sdk.mcpServer(), [], work))
-    const { url } = await proxyOf(rig, upstream.url)
+    const { url } = await proxyOf(rig(), upstream.url)
     const session = await openSession(url)
     const leaving = new AbortController()
     const headers = { ...JSON_HEADERS, 'mcp-session-id': session }
@@ -178,8 +172,8 @@ describe('a call', () => {
     await expect(left).rejects.toThrow()
     await seenBy(url)
     end()
-    const [id] = rig.decisionIds()
-    await until(async () => (await rig.operator.decision(id!)).status === 'confirmed')
+    const [id] = rig().decisionIds()
+    await until(async () => (await rig().operator.decision(id!)).status === 'confirmed')
   })
 
   it('does not run when its client has left before it was decided', async () => {
@@ -200,8 +194,8 @@ describe('a call', () => {
       const answer = await fetch(`${point().url}${request.url}`, { method: request.method!, headers, body })
       response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text())
     })
-    const client = rig.newClient({ baseUrl: slow.url.origin })
-    const { url, close } = await proxyOf(rig, upstream.url, { gate: { client } })
+    const client = rig().newClient({ baseUrl: slow.url.origin })
+    const { url, close } = await proxyOf(rig(), upstream.url, { gate: { client } })
     const headers = { ...JSON_HEADERS, 'mcp-session-id': await openSession(url) }
     const body = JSON.stringify(callMessage(1))
     const left = fetch(url, { method: 'POST', headers, body, signal: leaving.signal })
@@ -217,7 +211,7 @@ describe('a call', () => {
   it('43: is cancelled by leaving since 2026-07-28', async () => {
     const { work, end, begun, signals } = heldWork()
     const upstream = await serveStateless(() => withTools(v2.mcpServer(), [], work))
-    const { url } = await proxyOf(rig, upstream.url)
+    const { url } = await proxyOf(rig(), upstream.url)
     const { client } = await MODERN_CLIENT.connect(url)
     const leaving = new AbortController()
     const left = client.callTool({ name: 'allow', arguments: { n: 1 } }, { signal: leaving.signal })
@@ -226,7 +220,7 @@ describe('a call', () => {
     await expect(left).rejects.toThrow()
     await until(() => signals[0]!.aborted)
     end()
-    expect(await rig.statuses()).toEqual(['authorized'])
+    expect(await rig().statuses()).toEqual(['authorized'])
   })
 })
 
@@ -246,7 +240,7 @@ describe('45: a batch', () => {
     async ({ sdk, json }) => {
       const runs: string[] = []
       const upstream = await serveSessions(sdk, () => withTools(sdk.mcpServer(), runs), { json })
-      const { url } = await proxyOf(rig, upstream.url)
+      const { url } = await proxyOf(rig(), upstream.url)
       const headers = { 'mcp-session-id': await openSession(url), 'mcp-protocol-version': '2025-03-26' }
       const response = await post(url, batch, headers)
       const messages = json ? ((await response.json()) as Record<string, unknown>[]) : messagesOf(await response.text())
@@ -258,13 +252,13 @@ describe('45: a batch', () => {
       expect(of('a')).toContainEqual(expect.objectContaining({ error: expect.objectContaining({ code: -32600 }) }))
       expect(of(null)).toEqual([expect.objectContaining({ error: expect.objectContaining({ code: -32600 }) })])
       expect(messages.length).toBe(5)
-      expect((await rig.statuses()).sort()).toEqual(['confirmed', 'denied'])
+      expect((await rig().statuses()).sort()).toEqual(['confirmed', 'denied'])
     },
   )
 
   it('of which nothing may run is answered without the server', async () => {
     const upstream = await serveRaw((response) => response.end())
-    const { url } = await proxyOf(rig, upstream.url)
+    const { url } = await proxyOf(rig(), upstream.url)
     const response = await post(url, [callMessage(1, 'deny'), callMessage(2, 'deny')])
     const ids = ((await response.json()) as { id: unknown }[]).map(({ id }) => id)
     expect([response.status, ids.sort(), upstream.seen]).toEqual([200, [1, 2], []])
@@ -282,7 +276,7 @@ describe('57: a stream', () => {
     async ({ sdk, client: { major, connect } }) => {
       const { work, end, begun } = heldWork()
       const upstream = await serveSessions(sdk, () => withTools(sdk.mcpServer(), [], work), { resumable: true })
-      const { url } = await proxyOf(rig, upstream.url)
+      const { url } = await proxyOf(rig(), upstream.url)
       const { client } = await connect(url)
       let token: string | undefined
       const onresumptiontoken = (given: string): void => {
@@ -299,14 +293,14 @@ describe('57: a stream', () => {
       end()
       const result = await called
       expect([textOf(result), decisionOf(result)]).toEqual(['did 1', expect.objectContaining({ effect: 'allow' })])
-      expect(await rig.statuses()).toEqual(['confirmed'])
+      expect(await rig().statuses()).toEqual(['confirmed'])
     },
   )
 
   it.each([v1, v2])('is taken up by a client that has left, wherever the server is: $name', async (sdk) => {
     const { work, end, begun } = heldWork()
     const upstream = await serveSessions(sdk, () => withTools(sdk.mcpServer(), [], work), { resumable: true })
-    const { url } = await proxyOf(rig, upstream.url)
+    const { url } = await proxyOf(rig(), upstream.url)
     const headers = { ...JSON_HEADERS, 'mcp-session-id': await openSession(url), 'mcp-protocol-version': '2025-11-25' }
     const leaving = new AbortController()
     const body = JSON.stringify(callMessage(7))
@@ -330,7 +324,7 @@ describe('57: a stream', () => {
     expect(messagesOf(text)).toEqual([
       expect.objectContaining({ id: 7, result: expect.objectContaining(say('did 1')) }),
     ])
-    expect(await rig.statuses()).toEqual(['confirmed'])
+    expect(await rig().statuses()).toEqual(['confirmed'])
     // Once more: what was settled before passes as it is.
     const again = await fetch(url, {
       headers: { ...headers, accept: 'text/event-stream', 'last-event-id': lastEventId },
@@ -350,10 +344,10 @@ describe('57: a stream', () => {
       const works: ToolWork[] = [() => ({ ...say('card declined'), isError: true }), work]
       const make = () => withTools(sdk.mcpServer(), [], (args, context) => works.shift()!(args, context))
       const upstream = await serveSessions(sdk, make, { resumable: true })
-      const first = await proxyOf(rig, upstream.url)
+      const first = await proxyOf(rig(), upstream.url)
       const session = { 'mcp-session-id': await openSession(first.url), 'mcp-protocol-version': '2025-11-25' }
       const failed = await (await post(first.url, callMessage(7), session)).text()
-      const { url } = restarts ? await proxyOf(rig, upstream.url) : first
+      const { url } = restarts ? await proxyOf(rig(), upstream.url) : first
       const running = post(url, callMessage(7), session)
       await until(begun)
       const again = await fetch(url, {
@@ -364,7 +358,7 @@ describe('57: a stream', () => {
       await reader.cancel()
       end()
       expect(messagesOf(await (await running).text())).toMatchObject([{ id: 7, result: say('did 1') }])
-      expect(await rig.statuses()).toEqual(['rejected', 'confirmed'])
+      expect(await rig().statuses()).toEqual(['rejected', 'confirmed'])
     },
   )
 
@@ -379,14 +373,14 @@ describe('57: a stream', () => {
         `id: 2\ndata: {"jsonrpc":"2.0","method":"notifications/message",\ndata: "params":{"text":"\u00e9"}}\n\n${event(resultText(id), '3')}`,
       )
     })
-    const { url } = await proxyOf(rig, upstream.url)
+    const { url } = await proxyOf(rig(), upstream.url)
     const text = await (await post(url, callMessage(1))).text()
     expect(text).toContain(
       'retry: 50\n\nid: 1\ndata: \n\n: keepalive\n\nevent: message\nid: 2\ndata: {"jsonrpc":"2.0","method":"notifications/message","params":{"text":"\u00e9"}}\n\nevent: message\nid: 3\ndata: {',
     )
     expect(text).not.toContain('other')
     expect(text).not.toContain('elsewhere')
-    expect(await rig.statuses()).toEqual(['confirmed'])
+    expect(await rig().statuses()).toEqual(['confirmed'])
   })
 })
 
@@ -394,7 +388,7 @@ describe('the end of the proxy', () => {
   it('waits for calls that run, and answers them', async () => {
     const { work, end, begun } = heldWork()
     const upstream = await serveSessions(v2, () => withTools(v2.mcpServer(), [], work))
-    const { url, close } = await proxyOf(rig, upstream.url)
+    const { url, close } = await proxyOf(rig(), upstream.url)
     const { client } = await CLIENT_V1.connect(url)
     const called = client.callTool({ name: 'allow', arguments: { n: 1 } })
     await until(begun)
@@ -403,24 +397,24 @@ describe('the end of the proxy', () => {
     end()
     expect(textOf(await called)).toBe('did 1')
     await closed
-    expect(await rig.statuses()).toEqual(['confirmed'])
+    expect(await rig().statuses()).toEqual(['confirmed'])
   })
 })
 
 it('41: a hundred calls at once run as often as the budget has room', async () => {
   const action = `http.${crypto.randomUUID().slice(0, 8)}`
   const budget = { limit: 30, unit: 'calls', period: 'total', amount: 1 }
-  const { id } = await rig.operator.makePolicy(action, 'allow', budget)
+  const { id } = await rig().operator.makePolicy(action, 'allow', budget)
   const runs: string[] = []
   const upstream = await serveSessions(v2, () => withTools(v2.mcpServer(), runs))
-  const { url } = await proxyOf(rig, upstream.url, { gate: { map: { allow: { action } } } })
+  const { url } = await proxyOf(rig(), upstream.url, { gate: { map: { allow: { action } } } })
   const { client } = await CLIENT_V2.connect(url)
   const calls = Array.from({ length: 100 }, (_, n) => client.callTool({ name: 'allow', arguments: { n } }))
   const results = await Promise.all(calls)
-  await rig.client.flush()
+  await rig().client.flush()
   expect(results.filter(({ isError }) => isError !== true).length).toBe(30)
   expect([runs.length, new Set(runs).size]).toEqual([30, 30])
-  expect(await rig.operator.account(id)).toMatchObject({ spent: 30, reserved: 0 })
+  expect(await rig().operator.account(id)).toMatchObject({ spent: 30, reserved: 0 })
 })
 
 it('events for a client that reads slowly are all passed, and no listener is kept', async () => {
@@ -431,7 +425,7 @@ it('events for a client that reads slowly are all passed, and no listener is kep
     for (let n = 0; n < 100; n += 1) response.write(event(note(n)))
     response.end(event(resultText(id)))
   })
-  const { url } = await proxyOf(rig, upstream.url)
+  const { url } = await proxyOf(rig(), upstream.url)
   const warnings: Error[] = []
   const warned = (warning: Error): void => void warnings.push(warning)
   process.on('warning', warned)
@@ -444,7 +438,7 @@ describe('46, 53: calls of one session', () => {
   it('are told apart by their ids, over all its requests', async () => {
     const { work, end, begun } = heldWork()
     const upstream = await serveSessions(v1, () => withTools(v1.mcpServer(), [], work))
-    const { url } = await proxyOf(rig, upstream.url)
+    const { url } = await proxyOf(rig(), upstream.url)
     const [one, other] = [await openSession(url), await openSession(url)]
     const first = post(url, callMessage(1), { 'mcp-session-id': one })
     await until(begun)
@@ -456,13 +450,13 @@ describe('46, 53: calls of one session', () => {
     expect(messagesOf(await ping.text())).toEqual([{ jsonrpc: '2.0', id: 2, result: {} }])
     end()
     for (const response of [await first, await elsewhere]) expect(await response.text()).toContain('did 1')
-    expect(await rig.statuses()).toEqual(['confirmed', 'confirmed'])
+    expect(await rig().statuses()).toEqual(['confirmed', 'confirmed'])
   })
 
   it('are cancelled by another request', async () => {
     const { work, end, begun, signals } = heldWork()
     const upstream = await serveSessions(v2, () => withTools(v2.mcpServer(), [], work))
-    const { url } = await proxyOf(rig, upstream.url)
+    const { url } = await proxyOf(rig(), upstream.url)
     const { client } = await CLIENT_V2.connect(url)
     const cancelling = new AbortController()
     const called = client.callTool({ name: 'allow', arguments: { n: 1 } }, { signal: cancelling.signal })
@@ -474,4 +468,58 @@ describe('46, 53: calls of one session', () => {
     // No server answers what was cancelled.
     await upstream.stop()
   })
+})
+
+describe('a refusal of the upstream that is no message', () => {
+  const refusing = async (status: number, headers: Record<string, string>, body: string) => {
+    const upstream = await serveRaw((response) => response.writeHead(status, headers).end(body))
+    const { url } = await proxyOf(rig(), upstream.url)
+    return url
+  }
+
+  it.each([
+    [429, 'application/json', '{"error":"slow down","wait":1.0}'],
+    [403, 'text/html; charset=utf-8', '<script>alert(1)</script>'],
+    [500, 'application/problem+json', '{"title":"broken"}'],
+    [404, 'text/plain', 'no such thing'],
+  ])('%i of %s reaches the client as it is, and runs on no page of the proxy', async (status, type, body) => {
+    const url = await refusing(status, { 'content-type': type, 'retry-after': '7' }, body)
+    for (const response of [await post(url, callMessage(1)), await fetch(url, { headers: { accept: '*/*' } })]) {
+      expect([response.status, response.headers.get('content-type'), await response.text()]).toEqual([
+        status,
+        type,
+        body,
+      ])
+      expect(response.headers.get('retry-after')).toBe('7')
+      expect(response.headers.get('content-security-policy')).toContain('sandbox')
+      expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+    }
+  })
+
+  it('becomes an error of its request where it is too long, compressed, a stream or a message for nobody', async () => {
+    const bodies: readonly (readonly [Record<string, string>, string])[] = [
+      [{ 'content-type': 'text/html' }, 'x'.repeat(1024 * 1024 + 1)],
+      [{ 'content-type': 'text/html', 'content-encoding': 'br' }, 'x'],
+      [stream, event('{"error":"x"}')],
+      [{ 'content-type': 'application/json' }, resultText('another')],
+    ]
+    for (const [headers, body] of bodies) {
+      const response = await post(await refusing(403, headers, body), callMessage(1))
+      expect([response.status, await response.json()]).toMatchObject([403, { id: 1, error: { code: -32_603 } }])
+    }
+  })
+})
+
+it.each([
+  ['another id', resultText('another')],
+  ['no id', '{"jsonrpc":"2.0","error":{"code":-32000,"message":"x"}}'],
+])('an answer of %s reaches the client as an error of its own request, and as no list', async (_what, text) => {
+  const json = { 'content-type': 'application/json' }
+  const upstream = await serveRaw((response) => response.writeHead(200, json).end(text))
+  const { url } = await proxyOf(rig(), upstream.url)
+  const answer = await (await post(url, callMessage(1))).json()
+  expect(answer).toMatchObject({ id: 1, error: { code: expect.any(Number) } })
+  const listed = await (await post(url, [callMessage(2)])).json()
+  expect(listed).toMatchObject([{ id: 2, error: { code: expect.any(Number) } }])
+  expect(listed).toHaveLength(1)
 })

@@ -2,7 +2,7 @@
 import { definitionHash } from '@countersign/mcp'
 import { useDecisionPoint } from '@countersign/testkit/enforcement-suite'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { toolsOfServer } from '../src/proxy/server-tools.js'
+import { toolsOfServer } from '../src/proxy/setup/server-tools.js'
 import {
   CLIENT_V1,
   CLIENT_V2,
@@ -34,7 +34,7 @@ const PAIRS: readonly [string, typeof serveStateless, HttpClientKind][] = [
 describe.each(PAIRS)('a server with %s', (kind, serve, { connect, isModern }) => {
   const sdk = kind === 'sessions of 1.x' ? v1 : v2
 
-  /** One whose tool is described anew, in all of its sessions. */
+  /** One whose tool gets a new description, in all of its sessions. */
   async function start() {
     const runs: unknown[] = []
     const made: RegisteredTool[] = []

@@ -1,7 +1,6 @@
 /** The proxy for Streamable HTTP, between servers and clients of both majors. The numbers are those of the acceptance cases. */
 
 import type { RequestListener } from 'node:http'
-import { useDecisionPoint } from '@countersign/testkit/enforcement-suite'
 import { toNodeHandler } from '@modelcontextprotocol/node'
 import {
   ElicitRequestSchema,
@@ -9,14 +8,16 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js'
 import { createMcpHandler, inputRequired, type McpServer } from '@modelcontextprotocol/server'
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { definitionHash } from '../src/tool-definitions.js'
+import { describe, expect, it } from 'vitest'
+import { definitionHash } from '../src/lists/tool-definitions.js'
 import {
   CLIENT_V1,
   CLIENT_V2,
   callMessage,
   type HttpClientKind,
   MODERN_CLIENT,
+  messagesOf,
+  openSession,
   post,
   proxyOf,
   serve,
@@ -24,17 +25,10 @@ import {
   serveStateless,
   type Upstream,
 } from './http-rig.js'
-import { decisionOf, Rig, say, textOf, withTools } from './rig.js'
+import { decisionOf, say, textOf, useRig, withTools } from './rig.js'
 import { type HighLevelServer, SDKS, type Sdk, type ToolWork } from './sdks.js'
 
-const point = useDecisionPoint()
-let rig: Rig
-beforeAll(async () => {
-  rig = await Rig.open(point())
-})
-beforeEach(() => {
-  rig.events.length = 0
-})
+const rig = useRig()
 
 const [v1, v2] = SDKS as [Sdk, Sdk]
 
@@ -64,7 +58,7 @@ describe.each(SERVERS)('42, 43: in front of $name', ({ name, serve }) => {
     it('lists tools, and has those run that may', async () => {
       const runs: string[] = []
       const upstream = await serve(toolsOf(runs))
-      const { url } = await proxyOf(rig, upstream.url)
+      const { url } = await proxyOf(rig(), upstream.url)
       const { client } = await connect(url)
       expect((await client.listTools()).tools.map(({ name }: { name: string }) => name)).toEqual([
         'allow',
@@ -79,7 +73,7 @@ describe.each(SERVERS)('42, 43: in front of $name', ({ name, serve }) => {
       const pending = await client.callTool({ name: 'review', arguments: { n: 3 } })
       expect(decisionOf(pending)).toEqual(expect.objectContaining({ effect: 'review' }))
       expect(runs).toEqual(['allow 1'])
-      expect(await rig.statuses()).toEqual(['confirmed', 'denied', 'awaiting_review'])
+      expect(await rig().statuses()).toEqual(['confirmed', 'denied', 'awaiting_review'])
     })
 
     it('passes what belongs to a call while it runs', async () => {
@@ -90,7 +84,7 @@ describe.each(SERVERS)('42, 43: in front of $name', ({ name, serve }) => {
           return say('told')
         }),
       )
-      const { url } = await proxyOf(rig, upstream.url)
+      const { url } = await proxyOf(rig(), upstream.url)
       const { client } = await connect(url)
       const seen: number[] = []
       const onprogress = ({ progress }: { progress: number }): void => void seen.push(progress)
@@ -106,6 +100,23 @@ describe.each(SERVERS)('42, 43: in front of $name', ({ name, serve }) => {
 })
 
 describe.each([v1, v2])('42: in front of a server of $name', (sdk) => {
+  it('what is sent to open an open session is answered by the server, as without the proxy', async () => {
+    const upstream = await serveSessions(sdk, () => toolsOf([])(sdk))
+    const { url } = await proxyOf(rig(), upstream.url)
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'again', version: '1' } }
+    const initialize = { jsonrpc: '2.0', id: 'again', method: 'initialize', params }
+    const answers = []
+    for (const at of [upstream.url, url]) {
+      const id = await openSession(at)
+      const response = await post(at, initialize, { 'mcp-session-id': id })
+      answers.push([response.status, await response.text(), response.headers.get('mcp-session-id')])
+      const called = await post(at, callMessage(1), { 'mcp-session-id': id, 'mcp-protocol-version': '2025-11-25' })
+      expect(messagesOf(await called.text())).toMatchObject([{ id: 1, result: say('did 1') }])
+    }
+    expect(answers[0]).toMatchObject([400, expect.stringContaining('already initialized'), null])
+    expect(answers[1]).toEqual(answers[0])
+  })
+
   it.each([CLIENT_V1, CLIENT_V2])(
     '$name is asked by the server, in a call and beside it',
     async ({ major, connect }) => {
@@ -120,7 +131,7 @@ describe.each([v1, v2])('42: in front of a server of $name', (sdk) => {
         servers.push(server)
         return server
       })
-      const { url } = await proxyOf(rig, upstream.url)
+      const { url } = await proxyOf(rig(), upstream.url)
       let changes = 0
       const { client } = await connect(url, {
         capabilities: { elicitation: {}, roots: {} },
@@ -143,7 +154,7 @@ describe.each([v1, v2])('42: in front of a server of $name', (sdk) => {
       servers[0]!.registerTool('new', {}, () => say('new'))
       await expect.poll(() => changes).toBe(1)
       await client.ping()
-      expect(await rig.statuses()).toEqual(['confirmed'])
+      expect(await rig().statuses()).toEqual(['confirmed'])
     },
   )
 
@@ -151,7 +162,7 @@ describe.each([v1, v2])('42: in front of a server of $name', (sdk) => {
     const text = 'ten bytes '.repeat(1024 * 1024)
     for (const json of [false, true]) {
       const upstream = await serveSessions(sdk, () => toolsOf([], () => say(text))(sdk), { json })
-      const { url } = await proxyOf(rig, upstream.url)
+      const { url } = await proxyOf(rig(), upstream.url)
       const { client } = await CLIENT_V2.connect(url)
       expect(textOf(await client.callTool({ name: 'allow', arguments: { n: 1 } })) === text).toBe(true)
     }
@@ -159,18 +170,18 @@ describe.each([v1, v2])('42: in front of a server of $name', (sdk) => {
 
   it.each([CLIENT_V1, CLIENT_V2])('55: $name hears that its session has expired', async ({ connect }) => {
     const upstream = await serveSessions(sdk, () => toolsOf([])(sdk))
-    const { url } = await proxyOf(rig, upstream.url)
+    const { url } = await proxyOf(rig(), upstream.url)
     const { client, transport } = await connect(url)
     await fetch(upstream.url, { method: 'DELETE', headers: { 'mcp-session-id': transport.sessionId } })
     await expect(client.callTool({ name: 'allow', arguments: { n: 1 } })).rejects.toThrow(/Session not found/)
-    expect(await rig.statuses()).toEqual(['rejected'])
+    expect(await rig().statuses()).toEqual(['rejected'])
     const again = await connect(url)
     expect(textOf(await again.client.callTool({ name: 'allow', arguments: { n: 2 } }))).toBe('did 2')
   })
 
   it.each([CLIENT_V1, CLIENT_V2])('56: $name ends its session', async ({ connect }) => {
     const upstream = await serveSessions(sdk, () => toolsOf([])(sdk))
-    const { url } = await proxyOf(rig, upstream.url)
+    const { url } = await proxyOf(rig(), upstream.url)
     const { transport } = await connect(url)
     const id = transport.sessionId
     await transport.terminateSession()
@@ -191,7 +202,7 @@ describe('43: in front of a server of 2026-07-28', () => {
       return inputRequired({ inputRequests, requestState: 'halfway' })
     }
     const upstream = await serveStateless(() => toolsOf([], work)(v2))
-    const { url } = await proxyOf(rig, upstream.url)
+    const { url } = await proxyOf(rig(), upstream.url)
     const { client } = await MODERN_CLIENT.connect(url, {
       capabilities: { elicitation: {} },
       prepare: (client) =>
@@ -202,13 +213,13 @@ describe('43: in front of a server of 2026-07-28', () => {
       'sure: halfway',
       ['asks', { sure: expect.objectContaining({ action: 'accept' }) }],
     ])
-    expect(await rig.statuses()).toEqual(['confirmed'])
+    expect(await rig().statuses()).toEqual(['confirmed'])
   })
 
   it('a client hears of changes as long as it listens', async () => {
     const handler = createMcpHandler(() => toolsOf([])(v2) as unknown as McpServer)
     const upstream = await serve(toNodeHandler(handler) as RequestListener)
-    const { url } = await proxyOf(rig, upstream.url)
+    const { url } = await proxyOf(rig(), upstream.url)
     let changes = 0
     const { client } = await MODERN_CLIENT.connect(url, {
       prepare: (client) =>
@@ -232,7 +243,7 @@ describe('43: in front of a server of 2026-07-28', () => {
     })
     const direct = await MODERN_CLIENT.connect(upstream.url)
     const [tool] = (await direct.client.listTools()).tools
-    const { url } = await proxyOf(rig, upstream.url, { gate: { definitions: { allow: definitionHash(tool) } } })
+    const { url } = await proxyOf(rig(), upstream.url, { gate: { definitions: { allow: definitionHash(tool) } } })
     const { client } = await MODERN_CLIENT.connect(url)
     const before = upstream.seen.length
     const call = () => client.callTool({ name: 'allow', arguments: { n: 1 } })

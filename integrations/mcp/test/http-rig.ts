@@ -9,7 +9,7 @@ import { StreamableHTTPClientTransport as ClientTransportV1 } from '@modelcontex
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import { createMcpHandler, type McpServer as McpServerV2 } from '@modelcontextprotocol/server'
 import { onTestFinished } from 'vitest'
-import { type HttpProxyOptions, startHttpProxy } from '../src/proxy/http-proxy.js'
+import { type HttpProxyOptions, startHttpProxy } from '../src/proxy/http/http-proxy.js'
 import type { Rig } from './rig.js'
 import type { HighLevelServer, Sdk } from './sdks.js'
 

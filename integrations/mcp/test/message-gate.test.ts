@@ -2,9 +2,9 @@
 import { type Relay, startRelay, useDecisionPoint } from '@countersign/testkit/enforcement-suite'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type GateOptions, toolGate } from '../src/gate-options.js'
-import type { RequestMessage } from '../src/json-rpc.js'
-import { MessageGate } from '../src/message-gate.js'
-import { definitionHash } from '../src/tool-definitions.js'
+import { definitionHash } from '../src/lists/tool-definitions.js'
+import type { RequestMessage } from '../src/messages/json-rpc.js'
+import { MessageGate } from '../src/messages/message-gate.js'
 import { decisionOf, Rig, say } from './rig.js'
 import type { CallResult } from './sdks.js'
 
@@ -53,6 +53,7 @@ function connection(change: Partial<GateOptions> = {}, options = rig.options(cha
     toServer: (message) => void toServer.push(message as RequestMessage),
     toClient: tell,
     answer: tell,
+    answerServer: (message) => void toServer.push(message as never),
     dropped: (via) => void dropped.push(via),
   })
   return {
@@ -327,14 +328,13 @@ describe('what is no call as the protocol has it', () => {
   })
 
   it('46: an id that was given up or answered before is another one for the server, so that no late response settles a call', async () => {
-    const { gate, call, send, receive, toServer, toClient } = connection()
-    const late = errorOf(5, -32_000, 'no such resource')
+    const { gate, call, send, receive, toServer, toClient } = connection({ pass: ['resources/read'] })
     send(request(5, 'resources/read', { uri: 'slow:' }))
     send(cancelled(5))
     send(callOf(5))
     await until(() => toServer.length === 3)
     const { id } = toServer[2]!
-    await receive(late)
+    await receive(errorOf(5, -32_000, 'no such resource'))
     expect([gate.isPending(5), gate.isPending(id)]).toEqual([false, true])
     await gate.failed(5, new TypeError('the first one was refused'))
     send(request(id, 'ping'))
@@ -345,13 +345,7 @@ describe('what is no call as the protocol has it', () => {
     await call(6)
     expect(toServer.at(-1)).toEqual(callOf(6))
     await receive(resultOf(6))
-    expect(toClient).toMatchObject([
-      late,
-      { id, error: { code: -32_600 } },
-      resultOf(5),
-      resultOf(id, say('once more')),
-      resultOf(6),
-    ])
+    expect(toClient).toMatchObject([{ id, error: { code: -32_600 } }, resultOf(6)])
     expect(await rig.statuses()).toEqual(['confirmed', 'confirmed'])
   })
 
@@ -443,6 +437,33 @@ describe('cancelling', () => {
     await receive(resultOf(1, { ...say('card declined'), isError: true }))
     expect(toClient).toHaveLength(1)
     expect(await rig.statuses()).toEqual(['rejected'])
+  })
+
+  it('is answered nothing, whatever the server answers', async () => {
+    const { gate, call, send, receive, toServer, toClient, dropped } = connection()
+    await call(1)
+    for (const id of [2, 3, 4]) send(request(id, 'ping'))
+    for (const id of [1, 2, 3]) send(cancelled(id))
+    await receive(resultOf(1))
+    await receive(resultOf(2, {}))
+    await receive(errorOf(3, -32_800, 'cancelled'))
+    await receive(resultOf(4, {}))
+    send(request(2, 'ping'))
+    await receive(resultOf(2, { again: true }))
+    await gate.idle()
+    expect(toClient).toEqual([resultOf(4, {}), resultOf(2, { again: true })])
+    expect(dropped).toEqual(['client'])
+    expect(toServer.slice(4, 7)).toEqual([cancelled(1), cancelled(2), cancelled(3)])
+    expect(await rig.statuses()).toEqual(['confirmed'])
+  })
+
+  it('is answered nothing when the server ends', async () => {
+    const { gate, call, send, toClient } = connection()
+    await call(1)
+    send(cancelled(1))
+    await gate.close('done')
+    expect(toClient).toEqual([])
+    expect(await rig.statuses()).toEqual(['authorized'])
   })
 
   it('21: an error after that leaves what may have happened', async () => {
@@ -567,6 +588,7 @@ describe('a server', () => {
         return Promise.reject(Object.assign(new Error('write EPIPE'), { code: 'EPIPE', syscall: 'write' }))
       },
       toClient: () => undefined,
+      answerServer: () => undefined,
       answer: (message) => void toClient.push(message as Told),
     })
     gate.fromClient(callOf(1, 'pay'), '')
@@ -582,6 +604,7 @@ describe('a server', () => {
     const gate: Gate = new MessageGate(toolGate('gateTransport', rig.options()), {
       toServer: (message) => void gate.fromServer(resultOf((message as RequestMessage).id), '').catch(() => undefined),
       toClient: () => Promise.reject(new RangeError('it is nested too deeply')),
+      answerServer: () => undefined,
       answer: (message) => {
         toClient.push(message as Told)
         return Promise.reject(new Error('gone'))
@@ -716,7 +739,7 @@ describe('definitions and lists', () => {
 
   it('shows the client no tool that may never run, in the order of the server', async () => {
     const { send, receive, toClient } = connection({ list: 'hide', client: rig.newClient({ agentId: rig.agentId }) })
-    for (const id of [1, 2]) send(request(id, 'tools/list', { cursor: `${id}` }))
+    for (const id of [1, 2, 3]) send(request(id, 'tools/list', { cursor: `${id}` }))
     const first = { tools: [allow, { name: 'nothing of the map' }], nextCursor: 'c' }
     // Of the second one nobody has to ask anything.
     await Promise.all([receive(resultOf(2, first)), receive(resultOf(1, { tools: [] }))])

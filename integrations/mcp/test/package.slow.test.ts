@@ -115,7 +115,15 @@ describe('with neither SDK', () => {
   it('holds no tests and no build leftovers', async () => {
     const files = await readdir(installed, { recursive: true })
     expect(files.filter((name) => /\.test\.|tsbuildinfo|^test/.test(name))).toEqual([])
-    expect(files).toEqual(expect.arrayContaining(['README.md', 'dist/index.js', 'dist/index.d.ts', 'dist/cli.js']))
+    expect(files).toEqual(
+      expect.arrayContaining([
+        'README.md',
+        'dist/index.js',
+        'dist/index.d.ts',
+        'dist/cli.js',
+        'bin/countersign-mcp.js',
+      ]),
+    )
   })
 
   it('exports this and nothing else, and loads no SDK', async () => {

@@ -68,7 +68,7 @@ const callBy =
   (name, n, brought = {}) =>
     callTool({ name, arguments: { n }, ...brought }, { allowInputRequired: true })
 
-/** A server that is made anew for each request, and a client that answers nothing by itself. */
+/** A new server for each request, and a client that answers nothing by itself. */
 async function startServer(change: Partial<GateOptions> = {}, caller?: Caller): Promise<Call> {
   const options = rig.options(change)
   const client = await connectStateless(() => gate(newServer(), options), {
@@ -337,5 +337,5 @@ it.each([
   ['no secret', 7],
   ['too few bytes', new Uint8Array(31)],
 ])('takes no stateKey that is %s', (_what, stateKey) => {
-  expect(() => rig.gate(newServer(), { stateKey: stateKey as never })).toThrow('stateKey has to be a secret')
+  expect(() => rig.gate(newServer(), { stateKey: stateKey as never })).toThrow('stateKey must be a secret')
 })

@@ -1,7 +1,8 @@
 /** A real decision point, and servers whose tools are named after how it decides about them. */
 import { Countersign, type CountersignOptions, type EnforcementEvent } from '@countersign/client'
 import { type GateOptions, gate, type ToolMapping } from '@countersign/mcp'
-import { EFFECTS, ToolRig } from '@countersign/testkit/enforcement-suite'
+import { EFFECTS, ToolRig, useDecisionPoint } from '@countersign/testkit/enforcement-suite'
+import { beforeAll, beforeEach } from 'vitest'
 import { z } from 'zod'
 import type { CallResult, HighLevelServer, ToolConfig, ToolWork } from './sdks.js'
 
@@ -21,6 +22,19 @@ export class Rig extends ToolRig<Countersign, EnforcementEvent> {
   ): Server {
     return gate(server, this.options(change))
   }
+}
+
+/** A rig for the tests of a file, which has no events when one of them begins. */
+export function useRig(): () => Rig {
+  const point = useDecisionPoint()
+  let rig: Rig
+  beforeAll(async () => {
+    rig = await Rig.open(point())
+  })
+  beforeEach(() => {
+    rig.events.length = 0
+  })
+  return () => rig
 }
 
 /** Tools `allow`, `deny`, `review` and `log`, and what maps them. */

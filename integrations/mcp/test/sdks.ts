@@ -88,7 +88,7 @@ export interface ConnectedClient {
   close(): Promise<void>
 }
 
-/** Who the transport says that calls; read anew for each message. */
+/** Who the transport says that calls; read for each message. */
 export type Caller = () => { readonly clientId?: string; readonly token: string; readonly scopes: string[] } | undefined
 
 export interface ClientSettings {
@@ -166,7 +166,7 @@ const v2: Sdk = {
 /** Both majors, for `describe.each`. */
 export const SDKS: readonly Sdk[] = [v1, v2]
 
-/** A client of protocol 2026-07-28, for servers that `createMcpHandler` makes anew for each request. */
+/** A client of protocol 2026-07-28, for servers that `createMcpHandler` makes for each request. */
 export async function connectStateless(
   factory: () => HighLevelServer | LowLevelServer,
   { capabilities = {}, caller, prepare, legacy = false }: ClientSettings & { readonly legacy?: boolean } = {},

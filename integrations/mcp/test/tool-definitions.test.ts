@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import { definitionHash } from '@countersign/mcp'
 import { describe, expect, it } from 'vitest'
-import { pinnedTools, ToolDefinitions } from '../src/tool-definitions.js'
-import type { ListTools, ToolListPage } from '../src/tool-pages.js'
+import { pinnedTools, ToolDefinitions } from '../src/lists/tool-definitions.js'
+import type { ListTools, ToolListPage } from '../src/lists/tool-pages.js'
 
 const pay = {
   name: 'pay',
@@ -209,7 +209,7 @@ describe('a pinned tool', () => {
     expect(await Promise.all(rest)).toEqual([null, null])
   })
 
-  it('is looked up anew when the list changes during a look', async () => {
+  it('is looked up again when the list changes during a look', async () => {
     let answer = (_page: ToolListPage): void => undefined
     const slow: ListTools = () => new Promise((resolve) => (answer = resolve))
     const definitions = pins(pay)

@@ -3,9 +3,9 @@ import { definitionHash, type GateOptions, gate, gateTransport } from '@counters
 import { useDecisionPoint } from '@countersign/testkit/enforcement-suite'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { toolGate } from '../src/gate-options.js'
-import { ToolDefinitions } from '../src/tool-definitions.js'
-import { shownTools } from '../src/tool-list.js'
-import type { ToolListPage } from '../src/tool-pages.js'
+import { shownTools } from '../src/lists/shown-lists.js'
+import { ToolDefinitions } from '../src/lists/tool-definitions.js'
+import type { ToolListPage } from '../src/lists/tool-pages.js'
 import { CONFIG, decisionOf, MAP, Rig, say, textOf, withTools } from './rig.js'
 import { type ConnectedClient, connectStateless, type HighLevelServer, type LowLevelServer, SDKS } from './sdks.js'
 
@@ -50,7 +50,7 @@ describe.each(cases)('$name', ({ sdk, way }) => {
     return server
   }
 
-  it('29: leaves out what may never run, page by page, and asks anew when the list has changed', async () => {
+  it('29: leaves out what may never run, page by page, and asks again when the list has changed', async () => {
     const pages = [[tool('deny'), tool('allow')], [tool('stranger')], [tool('review'), tool('log')]]
     const server = rawServer((cursor = '0') => {
       const next = Number(cursor) + 1
@@ -244,8 +244,8 @@ describe('a page of the list', () => {
 })
 
 it.each<[Partial<GateOptions>, RegExp]>([
-  [{ list: 'none' as never }, /list has to be 'all' or 'hide'/],
-  [{ definitions: { allow: 'sha256-1' } }, /the definition of allow has to be/],
+  [{ list: 'none' as never }, /list must be 'all' or 'hide'/],
+  [{ definitions: { allow: 'sha256-1' } }, /the definition of allow must be/],
   [{ definitions: [] as never, hide: true } as never, /hide/],
 ])('%j is refused at start', (change, words) => {
   expect(() => rig.gate(SDKS[0]!.mcpServer() as never, change)).toThrow(words)

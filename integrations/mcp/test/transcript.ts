@@ -26,6 +26,11 @@ export class Transcript {
     this.#feature = feature
   }
 
+  /** How often this was said, whatever the feature. */
+  count(isMeant: (line: Line) => boolean): number {
+    return [...this.#lines.values()].flat().filter(isMeant).length
+  }
+
   /** What was said, each line once, as a program that polls says the same as often as it has time to. */
   of(feature: string): readonly Line[] {
     const seen = new Map<string, Line>()

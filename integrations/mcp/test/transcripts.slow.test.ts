@@ -51,17 +51,29 @@ const stdio: Way = {
   },
 }
 
+/**
+ * A client of this SDK takes the stream of a request up that was answered by an error, a second later, and server-everything then sends
+ * all again that it has said since on any stream: in the midst of whatever is tried by then.
+ */
+const reconnectionOptions = {
+  initialReconnectionDelay: 1_000,
+  maxReconnectionDelay: 1_000,
+  reconnectionDelayGrowFactor: 1,
+  maxRetries: 0,
+}
+
 const http: Way = {
   async direct({ args }) {
     const url = await started(process.execPath, args, {})
-    return new StreamableHTTPClientTransport(url)
+    return new StreamableHTTPClientTransport(url, { reconnectionOptions })
   },
   async proxied({ args }, config) {
     const upstream = await started(process.execPath, args, {})
     const port = await freePort()
     const options = ['--agent', 'agent:driven', '--config', config, '--upstream', upstream.href]
     const proxy = commandOf(...options, '--listen', `127.0.0.1:${port}`)
-    return new StreamableHTTPClientTransport(await started(proxy.command, proxy.args, environment, port))
+    const url = await started(proxy.command, proxy.args, environment, port)
+    return new StreamableHTTPClientTransport(url, { reconnectionOptions })
   },
 }
 
@@ -95,7 +107,9 @@ describe.each(UPSTREAMS)('$name', (upstream, way) => {
     const config = join(folder, `${upstream.name}.json`)
     const names = [...first.toolNames, 'no-such-tool']
     const mapped = names.map((name) => [name, { action: 'upstream.use', resource: null }])
-    writeFileSync(config, JSON.stringify({ tools: Object.fromEntries(mapped) }))
+    // Also tasks that are not there are asked of the server, and it may ask what it likes.
+    const pass = ['tasks/get', 'sampling/createMessage', 'elicitation/create', 'roots/list']
+    writeFileSync(config, JSON.stringify({ tools: Object.fromEntries(mapped), others: 'pass', pass }))
     proxied = (await driven(upstream, await way.proxied(upstream, config))).transcript
   }, 2 * PATIENCE_MS)
 
@@ -124,6 +138,7 @@ async function driven(upstream: Upstream, transport: Transport) {
   for (const [feature, run] of Object.entries(upstream.script)) {
     client.transcript.begin(feature)
     await run(client, feature)
+    await client.hearAll(upstream.knowsRoots)
   }
   client.transcript.begin('closing')
   const toolNames = await client.toolNames()

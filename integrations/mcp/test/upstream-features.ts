@@ -60,6 +60,8 @@ export interface Upstream {
   readonly args: readonly string[]
   readonly roots: { readonly uri: string; readonly name: string }[]
   readonly script: Readonly<Record<string, (client: DrivenClient, feature: string) => Promise<unknown>>>
+  /** What it says when it knows that roots have changed. */
+  readonly knowsRoots: Evidence
   /** The features that it has not, so that nothing is shown about them. */
   readonly lacks: readonly (keyof typeof EVIDENCE & string)[]
 }
@@ -74,6 +76,7 @@ export function serverEverything(transport: 'stdio' | 'streamableHttp'): Upstrea
     name: `server-everything over ${transport}`,
     args: [binOf('server-everything'), transport],
     roots: [{ uri: 'file:///srv/one', name: 'one' }],
+    knowsRoots: (line) => told('notifications/message')(line) && /^Roots updated/.test(Object(line.body).data),
     lacks: [
       // Over HTTP it tells of them before the client listens.
       ...(transport === 'stdio' ? [] : ['changes of the list of tools']),
@@ -147,12 +150,18 @@ export function serverEverything(transport: 'stdio' | 'streamableHttp'): Upstrea
         const template = { type: 'ref/resource' as const, uri: 'demo://resource/dynamic/text/{resourceId}' }
         await client.sdk.complete({ ref: template, argument: { name: 'resourceId', value: '1' } })
       },
-      cancellation(client) {
-        const [name, other] = ['trigger-long-running-operation', { duration: 0.8, steps: 1 }]
-        return cancel(client, { name, arguments: { duration: 0.6, steps: 2 } }, async (progressing) => {
-          await progressing
-          return () => client.call(name, other)
-        })
+      // The tool waits for the client's answer.
+      async cancellation(client) {
+        const params = { name: 'trigger-sampling-request', arguments: { prompt: 'Greet nobody.', maxTokens: 20 } }
+        await cancel(
+          client,
+          params,
+          () =>
+            new Promise((begin) => {
+              client.beforeSampling = () => new Promise((answer) => begin(async () => answer()))
+            }),
+        )
+        client.beforeSampling = async () => undefined
       },
       async 'changes of lists'(client, feature) {
         const data = 'data:text/plain,hello'
@@ -195,6 +204,7 @@ export function serverFilesystem(folder: string): Upstream {
     name: 'server-filesystem over stdio',
     args: [binOf('server-filesystem'), root],
     roots: [{ uri, name: 'root' }],
+    knowsRoots: asked('roots/list'),
     lacks: [
       'progress',
       'sampling',
@@ -279,21 +289,18 @@ export function serverFilesystem(folder: string): Upstream {
 /**
  * Leaves a call in progress, lets it end, and goes on: nobody may answer it.
  *
- * @param begun resolves, once the tool runs, with what lets it end; its argument, once the client heard of progress
+ * @param begun resolves, once the tool runs, with what lets it end
  */
 async function cancel(
   client: DrivenClient,
   params: { readonly name: string; readonly arguments: Record<string, unknown> },
-  begun: (progressing: Promise<void>) => Promise<() => Promise<unknown>>,
+  begun: () => Promise<() => Promise<unknown>>,
 ): Promise<void> {
   const leaving = new AbortController()
-  let progress = (): void => undefined
-  const progressing = new Promise<void>((resolve) => {
-    progress = resolve
-  })
-  const calling = client.sdk.callTool(params, undefined, { signal: leaving.signal, onprogress: () => progress() })
+  const beginning = begun()
+  const calling = client.sdk.callTool(params, undefined, { signal: leaving.signal, timeout: PATIENCE_MS })
   calling.catch(() => undefined)
-  const end = await begun(progressing)
+  const end = await beginning
   leaving.abort()
   await client.tried(calling)
   // By its response the server has read that the call was cancelled, too.

@@ -1,4 +1,4 @@
-/** What `GET /v1/audit/consistency` answers, to somebody who has kept an earlier checkpoint. */
+/** Verifies the answer of `GET /v1/audit/consistency` for a reader that has kept an earlier checkpoint. */
 import type { ConsistencyProof } from '@countersign/contract'
 import { type Checkpoint, parseCheckpoint } from './checkpoint.js'
 import type { TrustedKeys } from './entry-proof.js'
@@ -8,9 +8,9 @@ import { parseHash } from './proof-file.js'
 import { ProofError, verifyConsistency } from './verify.js'
 
 /**
- * Verifies that the newest checkpoint of a log, which one of the keys has signed, goes on from one that was kept.
+ * Verifies that the newest checkpoint of a log, signed by one of the keys, extends a kept one.
  *
- * @param proof of the same log from the size of the kept checkpoint on
+ * @param proof of the same log, from the size of the kept checkpoint on
  * @returns the newest checkpoint
  * @throws ProofError when it does not show that
  */
@@ -22,7 +22,7 @@ export async function verifyContinuation(
   try {
     const note = parseNote(checkpoint)
     const newest = parseCheckpoint(note.text)
-    if (!isOfOneLog(kept, newest)) throw new ProofError(`The proof is of ${newest.origin}, not of ${kept.origin}.`)
+    if (!isOfOneLog(kept, newest)) throw new ProofError(`The proof is for ${newest.origin}, not for ${kept.origin}.`)
     verifyConsistency(kept, newest, path.map(parseHash))
     await verifyNoteByKeys(note, publicKeys, verify)
     return newest

@@ -1,4 +1,4 @@
-/** What `GET /v1/audit/proof` answers of one entry, to somebody who trusts nothing but public keys. */
+/** Verifies the answer of `GET /v1/audit/proof` for one entry, for a reader that trusts only public keys. */
 import type { EntryProof, InclusionProof } from '@countersign/contract'
 import { type Checkpoint, parseCheckpoint } from './checkpoint.js'
 import { bytesOfLeaf, leafHash, leafHashOfText } from './leaf.js'
@@ -14,18 +14,18 @@ export interface TrustedKeys {
   readonly publicKeys: readonly Uint8Array[]
 }
 
-/** The checkpoints that an entry is under. */
+/** The checkpoints that cover an entry. */
 export interface ProvedEntry {
   readonly log: Checkpoint
-  /** Its signature was verified. It covers the checkpoint of the log. */
+  /** The signature of this checkpoint was verified. It covers the checkpoint of the log. */
   readonly root: Checkpoint
 }
 
 /**
- * Verifies that an entry is in its log, and the log's checkpoint in the root log, whose checkpoint one of the keys has signed. The
- * signature of the log's own checkpoint need not be of these keys: that of the root log covers it.
+ * Verifies that an entry is in its log, and that the log's checkpoint is in the root log, whose checkpoint one of the
+ * keys has signed. The log's own checkpoint need not be signed by these keys, because that of the root log covers it.
  *
- * @param proof from anybody: what its members say is believed only as far as the hashes show it
+ * @param proof from any source: its members count only as far as the hashes prove them
  * @throws ProofError when it does not show that, or has no proof yet
  */
 export async function verifyEntryProof(
@@ -33,16 +33,16 @@ export async function verifyEntryProof(
   { verify, publicKeys }: TrustedKeys,
 ): Promise<ProvedEntry> {
   if (inclusion === null || checkpoint_inclusion === null)
-    throw new ProofError('The entry is under no checkpoint yet. Ask for the proof again.')
+    throw new ProofError('The entry is not covered by a checkpoint yet. Ask for the proof again.')
   if (leafHash(entry) !== entry.leaf) throw new ProofError('The leaf hash of the entry is not that of its contents.')
   try {
     const log = proved(inclusion, bytesOfLeaf(entry.leaf))
     if (inclusion.index !== entry.index || logOfOrigin(log.origin) !== entry.log)
       throw new ProofError(
-        `The proof is of entry ${inclusion.index} of ${log.origin}, not of entry ${entry.index} of log ${entry.log}.`,
+        `The proof is for entry ${inclusion.index} of ${log.origin}, not for entry ${entry.index} of log ${entry.log}.`,
       )
     const root = proved(checkpoint_inclusion, leafHashOfText(inclusion.checkpoint))
-    if (!isRootOrigin(root.origin)) throw new ProofError(`${root.origin} is no root log.`)
+    if (!isRootOrigin(root.origin)) throw new ProofError(`${root.origin} is not a root log.`)
     await verifyNoteByKeys(parseNote(checkpoint_inclusion.checkpoint), publicKeys, verify)
     return { log, root }
   } catch (error) {
@@ -56,6 +56,7 @@ function proved({ index, path, checkpoint, proof: file }: InclusionProof, leaf: 
   const proof = path.map(parseHash)
   const parsed = parseCheckpoint(parseNote(checkpoint).text)
   verifyInclusion({ leaf, index, size: parsed.size, proof }, parsed.root)
-  if (proofFileText({ index, proof, checkpoint }) !== file) throw new ProofError('The proof as a file is another one.')
+  if (proofFileText({ index, proof, checkpoint }) !== file)
+    throw new ProofError('The proof in its file form is a different one.')
   return parsed
 }

@@ -1,18 +1,21 @@
 import type { AuditEntry } from '@countersign/contract'
 import { canonicalJson } from '@countersign/contract/canonical-json'
 import { sha256, sha256Text } from '#sha256'
+import { fromBase64Url } from './base64.js'
 import type { Hash } from './tree.js'
 
-/** An entry of the audit log, before or after its leaf hash was taken. */
+/** An entry of the audit log, before or after its leaf hash was computed. */
 export type HashableEntry = Omit<AuditEntry, 'leaf'> & Partial<Pick<AuditEntry, 'leaf'>>
 
-/** Hash input of a leaf begins with 0x00, that of a node with 0x01, so that neither can pass for the other. */
+/**
+ * The hash input of a leaf begins with 0x00, that of a node with 0x01, so that neither can be mistaken for the other.
+ */
 const LEAF_PREFIX = '\0'
 
 /**
- * The exact bytes of an entry, form v1: its canonical JSON (RFC 8785) in UTF-8, with all its members.
+ * Returns the exact bytes of an entry, form v1: its canonical JSON (RFC 8785) in UTF-8, with all its members.
  *
- * @throws Error when the entry holds what JSON cannot: a number that is not finite, a lone surrogate, a cycle
+ * @throws Error when the entry contains what JSON cannot: a number that is not finite, a lone surrogate, a cycle
  *
  * Source: RFC 8785.
  */
@@ -21,8 +24,7 @@ export function canonicalEntry(entry: HashableEntry): Uint8Array {
 }
 
 /**
- * The leaf hash of an entry: base64url SHA-256 of 0x00 and the canonical bytes of the entry without its `leaf`.
- *
+ * Returns the leaf hash of an entry: base64url SHA-256 of 0x00 and the canonical bytes of the entry without its `leaf`.
  * So it is the same before and after the hash is written into the entry.
  *
  * @throws Error as `canonicalEntry` does
@@ -35,7 +37,8 @@ export function leafHash(entry: HashableEntry): string {
 }
 
 /**
- * The leaf hash of a text. The leaves of the root log are the checkpoints of the other logs, each the whole signed note.
+ * Returns the leaf hash of a text. The leaves of the root log are the checkpoints of the other logs, each the whole
+ * signed note.
  *
  * Source: RFC 6962 section 2.1.
  */
@@ -43,8 +46,7 @@ export function leafHashOfText(text: string): Hash {
   return sha256(LEAF_PREFIX + text)
 }
 
-/** The bytes of the `leaf` of an entry. */
+/** Decodes the `leaf` of an entry. */
 export function bytesOfLeaf(leaf: string): Hash {
-  const binary = atob(leaf.replaceAll('-', '+').replaceAll('_', '/'))
-  return Uint8Array.from(binary, (character) => character.charCodeAt(0))
+  return fromBase64Url(leaf)
 }

@@ -1,30 +1,30 @@
-/** Signed notes: a text, and beneath it the lines of those who signed it. Source: C2SP signed-note. */
+/** Signed notes: a text, followed by the lines of its signatures. Source: C2SP signed-note. */
 import { sha256 } from '#sha256'
 import { fromBase64, toBase64 } from './base64.js'
 
-/** The text is no note, or nobody who is known has signed it. */
+/** The text is not a note, or no known key has signed it. */
 export class NoteError extends Error {
   override readonly name = 'NoteError'
 }
 
-/** What a signature is over, and how: the byte that C2SP has assigned. */
+/** What a signature covers, and how: the byte that C2SP has assigned. */
 export const SIGNATURE_TYPES = { ed25519: 0x01, cosignature: 0x04 } as const
 export type SignatureType = (typeof SIGNATURE_TYPES)[keyof typeof SIGNATURE_TYPES]
 
 export interface NoteSignature {
-  /** Of the key. */
+  /** The name of the key. */
   readonly name: string
   readonly keyId: Uint8Array
   readonly signature: Uint8Array
 }
 
 export interface Note {
-  /** With its last newline: what the signatures are over. */
+  /** Includes its last newline: the signatures cover it. */
   readonly text: string
   readonly signatures: readonly NoteSignature[]
 }
 
-/** A key that somebody trusts. */
+/** A trusted key. */
 export interface NoteKey {
   readonly name: string
   readonly type: SignatureType
@@ -32,7 +32,7 @@ export interface NoteKey {
   readonly publicKey: Uint8Array
 }
 
-/** Whether a key has signed the message with Ed25519 (RFC 8032). Node and browsers have functions of their own for it. */
+/** Whether a key has signed the message with Ed25519 (RFC 8032). Node and browsers have different functions for it. */
 export type VerifyEd25519 = (
   publicKey: Uint8Array,
   message: Uint8Array,
@@ -47,46 +47,46 @@ const SIGNATURE_LINE = /^— ([^\s+]+) ([A-Za-z0-9+/=]+)$/u
 const CONTROL = /[\u0000-\u0009\u000b-\u001f]/
 const HALF_CHARACTER = /\p{Surrogate}/u
 
-/** The four bytes that tell the keys of one name apart. */
+/** Returns the four bytes that distinguish keys of the same name. */
 export function noteKeyId({ name, type, publicKey }: NoteKey): Uint8Array {
   const head = new TextEncoder().encode(`${name}\n`)
   return sha256(Uint8Array.from([...head, type, ...publicKey])).slice(0, KEY_ID_BYTES)
 }
 
-/** Whether a signature says that it is of this key. */
+/** Whether a signature claims to be of this key. */
 export function isKeyOf(key: NoteKey, { name, keyId }: Pick<NoteSignature, 'name' | 'keyId'>): boolean {
   return key.name === name && noteKeyId(key).every((byte, i) => byte === keyId[i])
 }
 
-/** A key as one line: `<name>+<key id>+<base64 of type and key>`. */
+/** Returns a key as one line: `<name>+<key id>+<base64 of type and key>`. */
 export function verifierKey(key: NoteKey): string {
   const id = [...noteKeyId(key)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
   return `${key.name}+${id}+${toBase64(Uint8Array.from([key.type, ...key.publicKey]))}`
 }
 
-/** @throws NoteError when it is no key of a type that is known here */
+/** @throws NoteError when it is not a key of a known type */
 export function parseVerifierKey(text: string): NoteKey {
   const [, name, , encoded] = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/u.exec(text) ?? []
   const bytes = encoded === undefined ? null : fromBase64(encoded)
   const type = Object.values(SIGNATURE_TYPES).find((known) => known === bytes?.[0])
   if (name === undefined || bytes === null || type === undefined || bytes.length !== 1 + ED25519_KEY_BYTES)
-    throw new NoteError('It is no verifier key of the form <name>+<key id>+<base64>, for Ed25519.')
+    throw new NoteError('It is not a verifier key of the form <name>+<key id>+<base64>, for Ed25519.')
   const key = { name, type, publicKey: bytes.slice(1) }
   if (verifierKey(key) !== text) throw new NoteError('The key id is not that of the key.')
   return key
 }
 
-/** The line that stands beneath the text, with its newline. */
+/** Returns the line of a signature, with its newline. */
 export function signatureLine({ name, keyId, signature }: NoteSignature): string {
   return `— ${name} ${toBase64(Uint8Array.from([...keyId, ...signature]))}\n`
 }
 
-/** The whole note. @param text with its last newline */
+/** Returns the whole note. @param text with its last newline */
 export function noteText({ text, signatures }: Note): string {
   return `${text}\n${signatures.map(signatureLine).join('')}`
 }
 
-/** @throws NoteError when it is no signed note; nothing is known of its signatures */
+/** @throws NoteError when it is not a signed note; its signatures are not verified */
 export function parseNote(note: string): Note {
   if (note.length > MAX_CHARACTERS) throw new NoteError(`It is longer than ${MAX_CHARACTERS} characters.`)
   if (CONTROL.test(note)) throw new NoteError('It holds a control character.')
@@ -102,20 +102,20 @@ function parseSignatureLine(line: string): NoteSignature {
   const [, name, encoded] = SIGNATURE_LINE.exec(line) ?? []
   const bytes = encoded === undefined ? null : fromBase64(encoded)
   if (name === undefined || bytes === null || bytes.length <= KEY_ID_BYTES)
-    throw new NoteError('A line beneath the text is no signature of the form — <name> <base64>.')
+    throw new NoteError('A line below the text is not a signature of the form — <name> <base64>.')
   return { name, keyId: bytes.slice(0, KEY_ID_BYTES), signature: bytes.slice(KEY_ID_BYTES) }
 }
 
 export interface Signer {
   readonly key: NoteKey
-  /** Seconds since 1970; null for a signature that has no time. */
+  /** Seconds since 1970; null for a signature without a time. */
   readonly atSeconds: number | null
 }
 
 /**
- * Who of these has signed the note. The signatures of others are ignored.
+ * Returns which of these keys have signed the note. Ignores the signatures of others.
  *
- * @throws NoteError when a signature in the name of one of these is wrong, or nobody of them has signed
+ * @throws NoteError when a signature in the name of one of these is wrong, or none of them has signed
  */
 export async function verifyNote(
   { text, signatures }: Note,
@@ -131,12 +131,12 @@ export async function verifyNote(
       throw new NoteError(`The signature of ${name} is not of this text.`)
     signers.push({ key, atSeconds })
   }
-  if (signers.length === 0) throw new NoteError('Nobody has signed it whose key is known.')
+  if (signers.length === 0) throw new NoteError('No known key has signed it.')
   return signers
 }
 
 /**
- * The same for keys that have no name of their own: a checkpoint is signed in the name of its origin.
+ * The same for keys without a name: a checkpoint is signed in the name of its origin.
  *
  * @param publicKeys 32 bytes each
  * @throws NoteError as `verifyNote` does
@@ -158,7 +158,7 @@ export function verifyNoteByKeys(
 const ED25519_SIGNATURE_BYTES = 64
 const TIME_BYTES = 8
 
-/** What a key has signed of a note, by its type. */
+/** Returns the bytes of a note that a key signs, by its type. */
 function signedBy({ name, type }: NoteKey, text: string, signature: Uint8Array) {
   const timeBytes = type === SIGNATURE_TYPES.cosignature ? TIME_BYTES : 0
   if (signature.length !== timeBytes + ED25519_SIGNATURE_BYTES)
@@ -166,12 +166,13 @@ function signedBy({ name, type }: NoteKey, text: string, signature: Uint8Array) 
   const signed = signature.slice(timeBytes)
   if (timeBytes === 0) return { message: new TextEncoder().encode(text), signed, atSeconds: null }
   const at = new DataView(signature.buffer, signature.byteOffset).getBigUint64(0)
-  if (at > Number.MAX_SAFE_INTEGER) throw new NoteError(`The signature of ${name} has a time that nobody will see.`)
+  if (at > Number.MAX_SAFE_INTEGER)
+    throw new NoteError(`The signature of ${name} has a time that is too far in the future.`)
   return { message: cosignedMessage(text, Number(at)), signed, atSeconds: Number(at) }
 }
 
 /**
- * What a witness signs.
+ * Returns the bytes that a witness signs.
  *
  * @param text of the checkpoint
  * @param atSeconds since 1970
@@ -182,7 +183,7 @@ export function cosignedMessage(text: string, atSeconds: number): Uint8Array {
   return new TextEncoder().encode(`cosignature/v1\ntime ${atSeconds}\n${text}`)
 }
 
-/** The signature of a witness as it stands in its line: the time, and then the signature of `cosignedMessage`. */
+/** Returns the signature of a witness as its line contains it: the time, then the signature of `cosignedMessage`. */
 export function cosignature(atSeconds: number, signature: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(TIME_BYTES + signature.length)
   new DataView(bytes.buffer).setBigUint64(0, BigInt(atSeconds))

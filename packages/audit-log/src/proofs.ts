@@ -1,11 +1,12 @@
 /**
- * Which hashes prove that a leaf is in a tree, and that a tree is the beginning of another. A proof is a list of subtrees, each
- * named by its leaves: whoever keeps perfect nodes makes their hashes with `perfectNodesOf` and `rootOf`.
+ * Computes which hashes prove that a leaf is in a tree, and that one tree is the beginning of another. A proof is a
+ * list of subtrees, each named by its leaves: a program that keeps perfect nodes computes their hashes with
+ * `perfectNodesOf` and `rootOf`.
  */
 import { isSize, type LeafRange } from './tree.js'
 
 /**
- * The subtrees beside the way from a leaf to the root, from the bottom up.
+ * Returns the subtrees beside the path from a leaf to the root, from the bottom up.
  *
  * @throws RangeError when the tree has no such leaf
  *
@@ -25,7 +26,8 @@ export function inclusionProof(index: number, size: number): LeafRange[] {
 }
 
 /**
- * The subtrees that make both roots, from the bottom up. None when the first tree is empty, or both are the same.
+ * Returns the subtrees that give both roots, from the bottom up. None when the first tree is empty, or both are the
+ * same.
  *
  * @throws RangeError when the first tree is larger
  *
@@ -43,7 +45,7 @@ export function consistencyProof(first: number, second: number): LeafRange[] {
     proof.push(isLeft ? { from: middle, to } : { from, to: middle })
     ;[from, to] = isLeft ? [from, middle] : [middle, to]
   }
-  // The first tree as a whole is known to whoever has its root.
+  // A verifier with the first root already knows the first tree as a whole.
   if (from > 0) proof.push({ from, to })
   return proof.reverse()
 }

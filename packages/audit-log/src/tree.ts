@@ -1,4 +1,4 @@
-/** The Merkle tree of RFC 6962: what a log of so many leaves has as its root. */
+/** The Merkle tree of RFC 6962, which gives the root of a log of any size. */
 import { sha256 } from '#sha256'
 
 /** 32 bytes: the SHA-256 of a leaf, of a node, or of the empty tree. */
@@ -20,33 +20,33 @@ export function nodeHash(left: Hash, right: Hash): Hash {
   return sha256(bytes)
 }
 
-/** A node over 2^`level` leaves, all of which are there. It is the `index`-th of its level. */
+/** A node over 2^`level` leaves, all of which exist. It is the `index`-th of its level. */
 export interface PerfectNode {
   readonly level: number
   readonly index: number
   readonly hash: Hash
 }
 
-/** Leaf 0 is in it as well as leaf `to` - 1. */
+/** The leaves from `from` to `to` - 1. */
 export interface LeafRange {
   readonly from: number
   readonly to: number
 }
 
-/** The state of a tree that only grows: its size, and the roots of the perfect trees that it consists of. */
+/** The state of an append-only tree: its size, and the roots of the perfect trees that it consists of. */
 export interface TreeState {
   readonly size: number
-  /** The largest tree first: as many as the size has binary ones. */
+  /** The largest tree first; one for each 1 bit of the size. */
   readonly hashes: readonly Hash[]
 }
 
-/** A tree that only grows. It keeps the logarithm of its size in memory. */
+/** An append-only tree. Its memory grows with the logarithm of its size. */
 export class MerkleTree {
   #size: number
   readonly #hashes: Hash[]
 
   /**
-   * @param state of a tree to go on with; the empty tree when absent
+   * @param state of a tree to continue; the empty tree when absent
    * @throws Error when the state has more or fewer hashes than its size needs
    */
   constructor(state: TreeState = { size: 0, hashes: [] }) {
@@ -70,7 +70,7 @@ export class MerkleTree {
    * Adds a leaf.
    *
    * @param leaf its leaf hash
-   * @returns the nodes that are perfect with it, the leaf first: whoever keeps them can prove later
+   * @returns the nodes that this leaf completes, the leaf first: a program that keeps them can prove later
    */
   append(leaf: Hash): PerfectNode[] {
     assertHash(leaf)
@@ -90,12 +90,12 @@ export class MerkleTree {
   }
 }
 
-/** The root over perfect trees that stand side by side, the largest first. */
+/** Returns the root over adjacent perfect trees, the largest first. */
 export function rootOf(hashes: readonly Hash[]): Hash {
   return hashes.length === 0 ? EMPTY_ROOT : hashes.reduceRight((right, left) => nodeHash(left, right))
 }
 
-/** The perfect nodes that a range of leaves consists of, from left to right: the fewest. */
+/** Returns the fewest perfect nodes that cover a range of leaves, from left to right. */
 export function perfectNodesOf({ from, to }: LeafRange): Omit<PerfectNode, 'hash'>[] {
   const nodes: Omit<PerfectNode, 'hash'>[] = []
   for (let at = from; at < to; ) {

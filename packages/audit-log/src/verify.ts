@@ -1,7 +1,7 @@
-/** What a proof shows to somebody who has roots alone. */
+/** Verifies proofs for a reader that has only roots. */
 import { EMPTY_ROOT, HASH_BYTES, type Hash, isSize, nodeHash } from './tree.js'
 
-/** The proof does not show what it is said to show. */
+/** The proof does not show what it claims. */
 export class ProofError extends Error {
   override readonly name = 'ProofError'
 }
@@ -16,7 +16,7 @@ export interface Inclusion {
 }
 
 /**
- * The root of the tree that has this leaf in this place. The leaf is in a tree if that is the root of the tree.
+ * Returns the root of the tree with this leaf in this place. If it is the root of a tree, the leaf is in that tree.
  *
  * @throws ProofError when no tree of this size has a proof of this form
  *
@@ -39,7 +39,7 @@ export function rootOfInclusion({ leaf, index, size, proof }: Inclusion): Hash {
   return hash
 }
 
-/** @throws ProofError when the leaf is not shown to be in the tree of this root */
+/** @throws ProofError when the proof does not show the leaf in the tree of this root */
 export function verifyInclusion(inclusion: Inclusion, root: Hash): void {
   assertHashes([root])
   if (!isSameHash(rootOfInclusion(inclusion), root)) throw new ProofError('The leaf is not in the tree of this root.')
@@ -51,8 +51,8 @@ export interface Tree {
 }
 
 /**
- * @param proof as `consistencyProof` lists them
- * @throws ProofError when the first tree is not shown to be the beginning of the second
+ * @param proof as `consistencyProof` lists it
+ * @throws ProofError when the proof does not show that the first tree is the beginning of the second
  *
  * Source: RFC 9162 section 2.1.4.2.
  */
@@ -70,7 +70,7 @@ export function verifyConsistency(first: Tree, second: Tree, proof: readonly Has
   }
   let [node, last] = [first.size - 1, second.size - 1]
   while (node % 2 === 1) [node, last] = [(node - 1) / 2, Math.floor(last / 2)]
-  // A first tree that is perfect is the beginning of its own proof.
+  // A perfect first tree is the first node of its own proof.
   const [start, ...more] = node === 0 ? [first.root, ...proof] : proof
   if (start === undefined) throw new ProofError('The proof is too short.')
   let [firstRoot, secondRoot] = [start, start]
@@ -88,7 +88,7 @@ export function verifyConsistency(first: Tree, second: Tree, proof: readonly Has
   if (!isSameHash(secondRoot, second.root)) throw new ProofError('The proof does not have the root of the second tree.')
 }
 
-/** Both are public: nobody learns anything from the time that this takes. */
+/** Both hashes are public, so the comparison need not take constant time. */
 export function isSameHash(one: Hash, other: Hash): boolean {
   return one.length === other.length && one.every((byte, i) => byte === other[i])
 }

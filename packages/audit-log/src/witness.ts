@@ -1,4 +1,4 @@
-/** What a log gives a witness, and what it answers. Source: C2SP tlog-witness. */
+/** The messages between a log and a witness. Source: C2SP tlog-witness. */
 import { toBase64 } from './base64.js'
 import {
   isKeyOf,
@@ -13,23 +13,23 @@ import {
 import { type Hash, isSize } from './tree.js'
 
 export interface AddCheckpoint {
-  /** Of the checkpoint that the witness has cosigned last; 0 for none. */
+  /** The size of the checkpoint that the witness cosigned last; 0 for none. */
   readonly oldSize: number
-  /** That the checkpoint goes on from that size; empty for 0. */
+  /** Proves that the checkpoint extends that size; empty for 0. */
   readonly proof: readonly Hash[]
   /** The signed note. */
   readonly checkpoint: string
 }
 
-/** The body of a POST to `<witness>/add-checkpoint`. */
+/** Returns the body of a POST to `<witness>/add-checkpoint`. */
 export function addCheckpointBody({ oldSize, proof, checkpoint }: AddCheckpoint): string {
   return `${[`old ${oldSize}`, ...proof.map(toBase64)].join('\n')}\n\n${checkpoint}`
 }
 
 /**
- * The size that the witness has cosigned last: what it answers, with 409, to another old size.
+ * Reads the size that the witness cosigned last, which it returns with 409 for another old size.
  *
- * @throws NoteError when the answer is none
+ * @throws NoteError when the answer is not a size
  */
 export function parseWitnessedSize(answer: string): number {
   const size = Number(/^(0|[1-9]\d*)\n$/.exec(answer)?.[1] ?? Number.NaN)

@@ -71,13 +71,13 @@ describe('a signed note', () => {
 
   it('that nobody known has signed is refused', async () => {
     const refused = verifyNote(parseNote(both), [STRANGER.key], verifyEd25519)
-    await expect(refused).rejects.toThrow('Nobody has signed it whose key is known.')
+    await expect(refused).rejects.toThrow('No known key has signed it.')
     // The same name, and another key.
     const namesake = signer('log.example/a1')
     await expect(verifyNote(parseNote(both), [namesake.key], verifyEd25519)).rejects.toThrow(NoteError)
   })
 
-  it('with a wrong signature in the name of a known key is refused, whoever else has signed it', async () => {
+  it('with a wrong signature in the name of a known key is refused, no matter who else has signed it', async () => {
     for (const signature of [LOG.sign('another text\n'), WITNESS.sign('another text\n')]) {
       const note = { text: TEXT, signatures: [LOG.sign(TEXT), WITNESS.sign(TEXT), signature] }
       const refused = verifyNote(note, [LOG.key, WITNESS.key], verifyEd25519)
@@ -111,12 +111,12 @@ describe('a signed note', () => {
     ['text\n', 'no empty line'],
     ['text\n\n', 'does not end'],
     ['text\n\n— a AAAAAAA=', 'does not end'],
-    ['text\n\n— a AAAAAA==\n', 'no signature'],
-    ['text\n\n— a b AAAAAAA=\n', 'no signature'],
-    ['text\n\n— a+b AAAAAAA=\n', 'no signature'],
-    ['text\n\n- a AAAAAAA=\n', 'no signature'],
-    ['text\n\n— a AAAAAAB=\n', 'no signature'],
-    ['text\n\n— a AAAA_AA=\n', 'no signature'],
+    ['text\n\n— a AAAAAA==\n', 'not a signature'],
+    ['text\n\n— a b AAAAAAA=\n', 'not a signature'],
+    ['text\n\n— a+b AAAAAAA=\n', 'not a signature'],
+    ['text\n\n- a AAAAAAA=\n', 'not a signature'],
+    ['text\n\n— a AAAAAAB=\n', 'not a signature'],
+    ['text\n\n— a AAAA_AA=\n', 'not a signature'],
     ['te\rxt\n\n— a AAAAAAA=\n', 'control character'],
     ['te\u0000xt\n\n— a AAAAAAA=\n', 'control character'],
     ['te\ud800xt\n\n— a AAAAAAA=\n', 'half a character'],

@@ -10,6 +10,11 @@ it('is the same in Node and in a browser', () => {
     const text = bytes.toString()
     expect(Buffer.from(portable.sha256(text))).toEqual(Buffer.from(node.sha256(text)))
     expect(portable.sha256Text(text)).toBe(node.sha256Text(text))
+    const [one, other] = [bytes.subarray(0, length / 2), bytes.subarray(length / 2)].map((part) =>
+      Buffer.from(part).toString('base64url'),
+    ) as [string, string]
+    expect(portable.sha256Joined(one, other)).toBe(node.sha256Joined(one, other))
+    expect(Buffer.from(node.sha256Joined(one, other), 'base64url')).toEqual(Buffer.from(node.sha256(bytes)))
   }
   expect(portable.sha256Text('Zoë 退款 😀')).toBe(node.sha256Text('Zoë 退款 😀'))
 })

@@ -83,7 +83,7 @@ function print(type, isDeclared = false) {
   return checker.typeToString(type, undefined, ts.TypeFormatFlags.NoTruncation)
 }
 
-/** Inference makes the same type anew at each place, so a type is also known by what it looks like. */
+/** Inference makes a new copy of a type at each place, so a type is also known by what it looks like. */
 function nameOf(type) {
   const own = names.get(type)
   if (own) return own.name

@@ -1,4 +1,4 @@
-/** Turns what came over the wire into a value or one of the two errors, and trusts nothing of it. */
+/** Turns a received answer into a value or one of the two errors, and trusts none of its content. */
 import { ApiError } from './errors/api-error.js'
 import { UnavailableError } from './errors/unavailable-error.js'
 import { parseRetryAfter } from './retry.js'
@@ -12,12 +12,12 @@ export function isRecord(value: unknown): value is JsonRecord {
 }
 
 /**
- * The JSON object of a 2xx answer; undefined for 204.
+ * Returns the JSON object of a 2xx answer; undefined for 204.
  *
  * `call` names the call in messages, such as `POST /v1/decisions`.
  *
  * @throws ApiError when the answer is a problem document
- * @throws UnavailableError (`bad_answer`) when it is anything else
+ * @throws UnavailableError (`bad_answer`) for any other answer
  */
 export function readAnswer(call: string, answer: TransportAnswer): unknown {
   if (answer.status === 204) return undefined
@@ -33,7 +33,7 @@ export function readAnswer(call: string, answer: TransportAnswer): unknown {
   throw badAnswer(call, answer, isRedirect ? 'redirects are not followed' : 'the answer is not a problem document')
 }
 
-// No cause: the message of a SyntaxError quotes the text, which may hold a permit or a key.
+// Sets no cause: the message of a SyntaxError quotes the text, which may contain a permit or a key.
 function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))

@@ -44,7 +44,7 @@ describe('the names of a call', () => {
   })
 
   it.each(['', 5, null, {}])('are no text that is missing: %j', (given) => {
-    expect(() => idempotencyKeyOf(given)).toThrow('idempotencyKey has to be a text that is not empty')
-    expect(() => holderOf(given)).toThrow('holder has to be a text that is not empty')
+    expect(() => idempotencyKeyOf(given)).toThrow('idempotencyKey must be a text that is not empty')
+    expect(() => holderOf(given)).toThrow('holder must be a text that is not empty')
   })
 })

@@ -1,14 +1,14 @@
-/** The two names that a call may be given, as the wire takes them: whatever their length and characters. */
+/** Fits the two names of a call to the wire, whatever their length and characters. */
 import { hashOfText } from './sha256.js'
 
-/** 1 to 255 visible ASCII characters, as a header can hold. */
+/** 1 to 255 visible ASCII characters, the limit of a header. */
 const KEY = /^[\x21-\x7e]{1,255}$/
 /** 1 to 64 characters of Unicode. */
 const HOLDER = /^[^\p{Cs}]{1,64}$/su
 const MAX_HOLDER = 64
 
 /**
- * The key as it is where the wire takes it, else its hash.
+ * Returns the key unchanged where the wire accepts it, otherwise its hash.
  *
  * @throws TypeError for anything but a text, and for an empty one
  */
@@ -18,7 +18,7 @@ export function idempotencyKeyOf(given: unknown): string {
 }
 
 /**
- * The holder as it is where the wire takes it, else its hash.
+ * Returns the holder unchanged where the wire accepts it, otherwise its hash.
  *
  * @throws TypeError for anything but a text, and for an empty one
  */
@@ -27,8 +27,8 @@ export function holderOf(given: unknown, name = 'holder'): string {
   return holder.length <= MAX_HOLDER && HOLDER.test(holder) ? holder : hashOfText(holder)
 }
 
-/** An empty one is most likely that of a value that was missing, which all calls would share. */
+/** An empty text most likely comes from a missing value, and all such calls would share it. */
 function textOf(name: string, given: unknown): string {
   if (typeof given === 'string' && given !== '') return given
-  throw new TypeError(`${name} has to be a text that is not empty`)
+  throw new TypeError(`${name} must be a text that is not empty`)
 }

@@ -1,20 +1,22 @@
 import { describe, expect, it } from 'vitest'
-import { path, queryString } from './call.js'
+import { pathOf, queryString } from './call.js'
 
-describe('path', () => {
+describe('pathOf', () => {
   it.each([
     ['agent:support-7', '/v1/agents/agent%3Asupport-7/suspend'],
     ['team/bot+1@eu', '/v1/agents/team%2Fbot%2B1%40eu/suspend'],
     ['..%2f..', '/v1/agents/..%252f../suspend'],
     ['a?b#c d', '/v1/agents/a%3Fb%23c%20d/suspend'],
   ])('encodes %s', (id, built) => {
-    expect(path`/v1/agents/${id}/suspend`).toBe(built)
+    expect(pathOf('/v1/agents/{id}/suspend', { id })).toBe(built)
   })
 
   it.each(['', '.', '..', undefined as unknown as string, null as unknown as string, 7 as unknown as string])(
     'refuses %j, which would name another endpoint',
     (id) => {
-      expect(() => path`/v1/policies/${id}`).toThrow(TypeError)
+      const refused = () => pathOf('/v1/policies/{id}', { id })
+      expect(refused).toThrow(TypeError)
+      expect(refused).toThrow(/^id of \/v1\/policies\/\{id\} (must be a string|cannot be "\.{0,2}")/)
     },
   )
 })

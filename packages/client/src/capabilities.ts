@@ -3,14 +3,15 @@ import { UnavailableError } from './errors/unavailable-error.js'
 import { ownMembers } from './own-members.js'
 import type { Capabilities, CapabilitiesRequest } from './wire.js'
 
-/** Which actions of which agent are meant. */
+/** Asks about the capabilities of an agent for some actions. */
 export interface CapabilitiesQuestion extends Omit<CapabilitiesRequest, 'agent_id'> {
-  /** Default: the client's `agentId`; another one than that is refused. Needed when the client has none. */
+  /** Default: the client's `agentId`; any other agent is refused. Required when the client has none. */
   readonly agent_id?: string | undefined
 }
 
 /**
- * The answer as one about this agent and just these actions. An effect that is not known here stays: it is not a deny.
+ * Reads the answer, which must be about this agent and exactly these actions. Unknown effects are kept: they are not a
+ * deny.
  *
  * @throws UnavailableError (`bad_answer`)
  */

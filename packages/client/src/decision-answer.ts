@@ -1,4 +1,7 @@
-/** The last gate before a decision reaches a caller: whatever is not plainly a decision is an error, never a permission. */
+/**
+ * The last check before a decision reaches a caller: anything that is not clearly a decision is an error, never a
+ * permission.
+ */
 import { isRecord } from './answer.js'
 import { UnavailableError } from './errors/unavailable-error.js'
 import { type AskedAction, isAnswerTo } from './is-permitted.js'
@@ -14,31 +17,31 @@ const STATUSES: Readonly<Record<Effect, readonly DecisionStatus[]>> = {
 }
 
 /**
- * The answer as a decision. Members beyond those that decide whether an action may run are taken as the server gives them.
+ * Reads the answer as a decision. Members that do not affect whether an action may run are passed on unchecked.
  *
- * @throws UnavailableError (`bad_answer`) for an unknown effect or status, a pair of them that cannot be, or no expiry
+ * @throws UnavailableError (`bad_answer`) for an unknown effect or status, an impossible pair of them, or no expiry
  */
 export function readDecision(call: string, answer: unknown): Decision {
   const fault = isRecord(answer) ? faultOf(answer) : 'an object'
   if (fault === undefined) return answer as Decision
-  throw new UnavailableError('bad_answer', `${call}: the answer is not a decision: it has to have ${fault}`)
+  throw new UnavailableError('bad_answer', `${call}: the answer is not a decision: it must have ${fault}`)
 }
 
-/** The same, about the agent, action and resource that was asked about. */
+/** Also checks that the decision is about the requested agent, action and resource. */
 export function readDecisionAbout(call: string, answer: unknown, asked: AskedAction): Decision {
   const decision = readDecision(call, answer)
   if (isAnswerTo(decision, asked)) return decision
   throw new UnavailableError('bad_answer', `${call}: the decision is for another agent, action or resource`)
 }
 
-/** The same, with the id that was asked for. */
+/** Also checks that the decision has the requested id. */
 export function readDecisionOf<Shown extends Decision = Decision>(call: string, answer: unknown, id: string): Shown {
   const decision = readDecision(call, answer)
   if (decision.id === id) return decision as Shown
   throw new UnavailableError('bad_answer', `${call}: the answer is another decision`)
 }
 
-/** As in RFC 3339: `Date.parse` takes much more, such as a year alone. */
+/** As in RFC 3339: `Date.parse` accepts much more, such as a year alone. */
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
 const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/
 

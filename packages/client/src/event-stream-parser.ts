@@ -1,10 +1,10 @@
-/** Server-sent events, as the HTML standard reads them: bytes in, events out. */
+/** Parses server-sent events as the HTML standard defines them: bytes in, events out. */
 
 /** One event of a stream. */
 export interface ServerSentEvent {
-  /** Of the last `id` line so far, in this event or before; undefined before the first. */
+  /** The id of the last `id` line so far, in this event or before; undefined before the first. */
   readonly id: string | undefined
-  /** `message` when the event does not say. */
+  /** `message` when the event has no type. */
   readonly type: string
   readonly data: string
 }
@@ -20,14 +20,14 @@ export class EventTooLarge extends Error {
   }
 }
 
-/** Reads one stream. What has not ended with a blank line when the stream ends was cut off, and is no event. */
+/** Parses one stream. Data without a blank line after it when the stream ends was cut off, and is not an event. */
 export class EventStreamParser {
   readonly #maxBytes: number
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-  /** The line in the making. It is split as bytes: in UTF-8 no other character has a byte that is CR or LF. */
+  /** The incomplete line. Lines are split as bytes: in UTF-8 no other character has a byte that is CR or LF. */
   #line: Uint8Array[] = []
   #lineBytes = 0
-  /** Of the lines of the event in the making. */
+  /** The bytes of the lines of the incomplete event. */
   #eventBytes = 0
   #isFirstLine = true
   /** The last byte was a CR: an LF after it belongs to the same end of line. */
@@ -42,20 +42,20 @@ export class EventStreamParser {
     this.#maxBytes = maxBytes
   }
 
-  /** Where to resume: of the last `id` that a blank line has followed, with data or without. */
+  /** The id to resume from: the last `id` that a blank line has followed, with or without data. */
   get lastEventId(): string | undefined {
     return this.#lastEventId
   }
 
-  /** How long to wait before connecting anew, as the server asked last. */
+  /** How long to wait before reconnecting, as the server last asked. */
   get retryMs(): number | undefined {
     return this.#retryMs
   }
 
   /**
-   * The events that end in this chunk, oldest first.
+   * Yields the events that end in this chunk, oldest first.
    *
-   * @throws EventTooLarge as soon as one does not fit; nothing more can be read then
+   * @throws EventTooLarge as soon as an event is too large; nothing more can be read then
    */
   *push(chunk: Uint8Array): Generator<ServerSentEvent, void, undefined> {
     let start = 0
@@ -90,7 +90,7 @@ export class EventStreamParser {
     if (this.#isFirstLine && line.startsWith(BYTE_ORDER_MARK)) line = line.slice(BYTE_ORDER_MARK.length)
     this.#isFirstLine = false
     if (line === '') return this.#endEvent()
-    // Comments are no part of an event: however many there are, none makes it too large.
+    // Comments are not part of an event, so any number of them does not make it too large.
     if (line.startsWith(':')) return undefined
     this.#eventBytes += bytes
     const colon = line.indexOf(':')
@@ -106,7 +106,7 @@ export class EventStreamParser {
     else if (name === 'retry' && /^\d+$/.test(value)) this.#retryMs = Number(value)
   }
 
-  /** An event without data moves the id alone, as a server does that has nothing to say but how far it is. */
+  /** An event without data only moves the id: the server reports its position when it has nothing to send. */
   #endEvent(): ServerSentEvent | undefined {
     const data = this.#data
     const type = this.#type || 'message'

@@ -22,7 +22,7 @@ describe('EventStream', () => {
   let requester: Requester
   let pauses: number[]
   let clockMs: number
-  /** Lets the time of silence pass for whoever waits for a byte. */
+  /** Lets the time of silence pass for a reader that waits for a byte. */
   let passSilence: () => void
   /** How often a byte was waited for. */
   let waitCount: number
@@ -61,7 +61,7 @@ describe('EventStream', () => {
   const untilRefused = () =>
     expect(new EventStream(requester, {}, undefined).read(undefined).next()).rejects.toMatchObject({ status: 401 })
 
-  it('connects anew after a part of a window that doubles up to 10 s', async () => {
+  it('connects again after a part of a window that doubles up to 10 s', async () => {
     stub.answer(...(Array(8).fill(answerReset) as [typeof answerReset]), refusal)
     await untilRefused()
     expect(pauses).toEqual([187.5, 375, 750, 1500, 3000, 6000, 7500, 7500])

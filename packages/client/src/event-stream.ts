@@ -1,36 +1,45 @@
-/** Live events over lost connections and restarts of the decision point. */
+/** Live events that survive lost connections and restarts of the decision point. */
 import { isRecord } from './answer.js'
-import type { Query } from './call.js'
+import { nameOf } from './call.js'
+import { ENDPOINTS } from './endpoints.js'
 import { ApiError } from './errors/api-error.js'
 import { UnavailableError } from './errors/unavailable-error.js'
 import { EventStreamParser, EventTooLarge, type ServerSentEvent } from './event-stream-parser.js'
+import { callOf, type Given } from './operation.js'
 import type { CallSignal } from './options.js'
 import type { Lasting, Requester } from './requester.js'
-import type { ReceivedEvent } from './resources/events.js'
 import { isFaultStatus, reconnectDelayMs } from './retry.js'
+import type { LiveEvent } from './wire.js'
+
+/** An event with its position in the stream. */
+export interface ReceivedEvent extends LiveEvent {
+  /** For `lastEventId`. */
+  readonly id: string
+}
 
 /** The server sends a heartbeat every 15 s. */
 const SILENCE_MS = 45_000
-/** A connection that lasted this long was not in vain, whether an event came or not. */
+/** A connection that lasted this long was useful, even without an event. */
 const PATIENT_MS = 10_000
-/** So many events are known again. A server that resumes too early repeats the last few. */
+/** How many past events are recognized. A server that resumes too early repeats the last few. */
 const KNOWN_COUNT = 1_000
-const NAME = 'GET /v1/events'
 const EVENT_ID = /^[\x21-\x7e]{1,8192}$/
-/** Whether it may be sent as an id to resume from. */
+/** Whether a value can be sent as an id to resume from. */
 export function isEventId(value: unknown): value is string {
   return typeof value === 'string' && EVENT_ID.test(value)
 }
 
+type EventFilters = NonNullable<Given<'events.stream'>['query']>
+
 export class EventStream {
   readonly #requester: Requester
-  readonly #filters: Query
+  readonly #filters: EventFilters
   readonly #onConnect: (() => void) | undefined
   readonly #known = new Set<string>()
   #lastEventId: string | undefined
   #retryMs: number | undefined
 
-  constructor(requester: Requester, filters: Query, lastEventId: string | undefined, onConnect?: () => void) {
+  constructor(requester: Requester, filters: EventFilters, lastEventId: string | undefined, onConnect?: () => void) {
     this.#requester = requester
     this.#filters = filters
     this.#lastEventId = lastEventId
@@ -64,23 +73,29 @@ export class EventStream {
     }
   }
 
-  /** The events of one connection that were not known before. */
+  /** Yields the events of one connection that were not known before. */
   async *#connect(lasting: Lasting): AsyncGenerator<ReceivedEvent, void, undefined> {
     const headers = this.#lastEventId === undefined ? {} : { 'last-event-id': this.#lastEventId }
-    const call = { method: 'GET', path: '/v1/events', query: this.#filters, headers, options: undefined } as const
+    const call = callOf('events.stream', { query: this.#filters, headers, options: undefined })
     const parser = new EventStreamParser()
     let isUp = false
-    for await (const chunk of this.#requester.stream(call, 'text/event-stream', SILENCE_MS, lasting)) {
-      // The server begins by saying where it is, so nothing that comes later is missed.
+    // A starting server sends comments until it knows where the stream begins. From then on nothing is missed.
+    const begun = () => {
       if (!isUp) this.#onConnect?.()
       isUp = true
+    }
+    for await (const chunk of this.#requester.stream(call, 'text/event-stream', SILENCE_MS, lasting)) {
       for (const sent of eventsIn(parser, chunk)) {
+        begun()
         const event = receivedEvent(sent)
         this.#lastEventId = event.id
         if (this.#isNew(event)) yield event
       }
-      // Also of a message without an event, by which the server says how far it is.
-      if (isEventId(parser.lastEventId)) this.#lastEventId = parser.lastEventId
+      // Also for a message without an event, by which the server reports its position.
+      if (isEventId(parser.lastEventId)) {
+        begun()
+        this.#lastEventId = parser.lastEventId
+      }
       this.#retryMs = parser.retryMs ?? this.#retryMs
     }
   }
@@ -118,7 +133,7 @@ function receivedEvent({ id, data: text }: ServerSentEvent): ReceivedEvent {
   return { id, type, timestamp, sequence, data } as unknown as ReceivedEvent
 }
 
-// No cause: the message of a SyntaxError quotes the text.
+// Sets no cause: the message of a SyntaxError quotes the text.
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -128,10 +143,10 @@ function parseJson(text: string): unknown {
 }
 
 function badEvent(what: string): UnavailableError {
-  return new UnavailableError('bad_answer', `${NAME}: ${what}`, { status: 200 })
+  return new UnavailableError('bad_answer', `${nameOf(ENDPOINTS['events.stream'])}: ${what}`, { status: 200 })
 }
 
-/** Faults that another connection may not meet: the decision point is away, starts anew or is busy. */
+/** Whether another connection may not meet this fault: the decision point is down, restarting or busy. */
 function isPassing(error: unknown): boolean {
   if (UnavailableError.isInstance(error)) return error.kind !== 'bad_answer' || isFaultStatus(error.status ?? 0)
   return ApiError.isInstance(error) && isFaultStatus(error.status)

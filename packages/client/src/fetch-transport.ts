@@ -6,7 +6,10 @@ import {
   wholeAnswer,
 } from './transport.js'
 
-/** The transport for browsers, workers and edge runtimes. `fetch` shows no connect phase, so only the total time is limited. */
+/**
+ * The transport for browsers, workers and edge runtimes. `fetch` does not show the connect phase, so only the total
+ * time is limited.
+ */
 export const openFetchTransport: OpenTransport = ({ maxBytes }) => ({
   async send(request): Promise<TransportAnswer> {
     return wholeAnswer(await stream(request), maxBytes)
@@ -38,7 +41,7 @@ async function* chunksOf({ body }: Response): AsyncGenerator<Uint8Array, void, u
       yield value
     }
   } finally {
-    // Not awaited: what cancelling meets is of no interest any more.
+    // Not awaited, because errors of cancelling no longer matter.
     void reader.cancel().catch(() => undefined)
   }
 }

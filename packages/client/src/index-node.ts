@@ -1,5 +1,5 @@
 import { CountersignClient } from './countersign-client.js'
-import { nodeRunContext } from './node-run-context.js'
+import { runContextOf } from './enforcement/running/run-context.js'
 import { openNodeTransport } from './node-transport.js'
 import type { CountersignOptions } from './options.js'
 
@@ -17,6 +17,6 @@ export * from './public.js'
  */
 export class Countersign extends CountersignClient {
   constructor(options: CountersignOptions = {}) {
-    super(options, { openTransport: openNodeTransport, runContext: nodeRunContext })
+    super(options, { openTransport: openNodeTransport, runContext: runContextOf('guarded') })
   }
 }

@@ -1,5 +1,5 @@
 import { CountersignClient } from './countersign-client.js'
-import { NO_RUN_CONTEXT } from './enforcement/run-context.js'
+import { NO_RUN_CONTEXT } from './enforcement/running/run-context.js'
 import { openFetchTransport } from './fetch-transport.js'
 import type { CountersignOptions } from './options.js'
 

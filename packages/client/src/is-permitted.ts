@@ -1,6 +1,6 @@
 import type { Decision } from './wire.js'
 
-/** What is about to be done, by whom. */
+/** The action that is about to run, and the agent. */
 export interface AskedAction {
   readonly agent_id: string
   readonly action: string
@@ -8,14 +8,14 @@ export interface AskedAction {
   readonly resource?: string | null | undefined
 }
 
-/** A decision that was permitted when it was returned, with the permit that shows it to others. */
+/** A decision that was permitted when it was returned, with the permit that proves it to others. */
 export type PermittedDecision = Decision & { readonly permit_token: string }
 
 /**
- * Whether an action may run on the strength of a decision, now.
+ * Whether a decision lets an action run now.
  *
- * True only while the decision is authorized, has not expired, and its agent, action and resource are the
- * ones asked about. Everything else is false.
+ * True only while the decision is authorized, has not expired, and its agent, action and resource are the requested
+ * ones. Otherwise false.
  *
  * @example
  * const decision = await client.authorize(asked)
@@ -36,7 +36,7 @@ export function isPermitted(
   )
 }
 
-/** Whether a decision is about this very agent, action and resource. */
+/** Whether a decision is about exactly this agent, action and resource. */
 export function isAnswerTo(decision: Pick<Decision, 'agent_id' | 'action' | 'resource'>, asked: AskedAction): boolean {
   return (
     decision.agent_id === asked.agent_id &&

@@ -1,45 +1,44 @@
 /**
- * `@countersign/client/kernel`: what integrations with frameworks share in addition to the client. Programs that guard their own actions
- * need none of it.
+ * `@countersign/client/kernel`: the parts, besides the client, that integrations with frameworks share. Programs that
+ * guard their own actions do not need it.
  *
  * Source: docs/enforcement.md "Write an integration".
  */
-export { textOfData } from './enforcement/arguments/data-text.js'
 export { frozenCopy } from './enforcement/arguments/frozen-copy.js'
 export { heldData } from './enforcement/arguments/held-data.js'
-export { assertNoMissingPart } from './enforcement/arguments/missing-part.js'
+export { assertNoMissingPart, type TemplateField } from './enforcement/arguments/missing-part.js'
+export { memberAt, nameTemplate, VISIBLE } from './enforcement/arguments/name-template.js'
+export { faultOfPath } from './enforcement/arguments/path-fault.js'
 export { atOnce } from './enforcement/at-once.js'
 export { ENFORCEMENT_OPTIONS } from './enforcement/enforcement-options.js'
-export { eventReporter } from './enforcement/event-reporter.js'
-export { noteFaultPlace } from './enforcement/fault-place.js'
-export { warnOfFault } from './enforcement/operator-faults.js'
-export { isOutcomeUnknown } from './enforcement/settlement/unknown-outcome.js'
-export { actionOfTool } from './enforcement/tool-action.js'
+export { eventReporter } from './enforcement/reporting/enforcement-event.js'
+export { noteFaultPlace, warnOfFault } from './enforcement/reporting/operator-faults.js'
+export { isOutcomeUnknown } from './enforcement/settling/unknown-outcome.js'
+export type { CallStep, EndedCall } from './enforcement/tools/call-in-step.js'
 export { HiddenTools } from './enforcement/tools/hidden-tools.js'
-export { type CallToPrepare, type PreparedCall, prepareToolCall } from './enforcement/tools/prepared-call.js'
+export { actionOfTool } from './enforcement/tools/tool-action.js'
 export {
-  mappingIn,
-  TOOL_GUARD_OPTIONS,
-  type ToolGuard,
-  type ToolGuardOptions,
-  toolGuard,
-} from './enforcement/tools/tool-guard.js'
+  type CallToRun,
+  currentRun,
+  type DecisionEvent,
+  type ReviewRequest,
+  runToolCall,
+  variantOf,
+} from './enforcement/tools/tool-call.js'
 export {
-  type AgentIdOfCall,
-  type CalledTool,
-  checkToolMapping,
-  MAPPED_MEMBERS,
+  guardOfOneTool,
   type MappedCall,
   type MappedMembers,
-  type QuestionSettings,
-  questionOfTool,
+  mappingIn,
+  TOOL_GUARD_OPTIONS,
   type ToolArguments,
+  type ToolGuard,
+  type ToolGuardOptions,
   type ToolMapping,
-} from './enforcement/tools/tool-question.js'
-export { printable } from './errors/printable.js'
+  toolGuard,
+} from './enforcement/tools/tool-guard.js'
+export type { PreparedCall } from './enforcement/tools/tool-question.js'
 export { REFUSAL_SENTENCES } from './errors/refusal-sentences.js'
-export { assertOptions } from './known-options.js'
-export { LinesError, linesOf } from './lines.js'
+export { plainWithWords } from './errors/reviewer-words.js'
+export { knownOptions } from './known-options.js'
 export { warnOperator } from './operator-warning.js'
-export { ownMembers } from './own-members.js'
-export { readWebhookChecks } from './webhook/verify-webhook.js'

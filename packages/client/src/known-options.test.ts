@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ENFORCEMENT_OPTIONS } from './enforcement/enforcement-options.js'
 import { Countersign } from './index.js'
-import { assertOptions } from './known-options.js'
+import { knownOptions } from './known-options.js'
 
 describe('an option in the wrong place', () => {
   const client = new Countersign({ apiKey: 'key-of-a-test', agentId: 'agent:a' })
@@ -69,6 +69,6 @@ describe('an option in the wrong place', () => {
 
   it('knows a place for every option that there is', () => {
     for (const name of [...ENFORCEMENT_OPTIONS, 'agent_id', 'baseUrl', 'holder', 'bind'])
-      expect(() => assertOptions('nothing', { [name]: 1 }, [])).toThrow(/is not an option of nothing: \S+/)
+      expect(() => knownOptions('nothing', { [name]: 1 }, [])).toThrow(/is not an option of nothing: \S+/)
   })
 })

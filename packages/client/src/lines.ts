@@ -1,4 +1,4 @@
-/** Lines of a stream, as bytes: in UTF-8 no other character has a byte that is a newline. */
+/** Splits a stream into lines, as bytes: in UTF-8 no other character has a byte that is a newline. */
 import { BodyCollector } from './transport.js'
 
 const NEWLINE = 0x0a
@@ -7,10 +7,10 @@ const MAX_LINE_BYTES = 4 * 1024 * 1024
 
 const FAULTS = { too_long: 'is too long', cut_off: 'was cut off' } as const
 
-/** The stream is none of whole lines. */
+/** The stream does not consist of whole lines. */
 export class LinesError extends Error {
   constructor(
-    /** From 1. */
+    /** Starts at 1. */
     readonly line: number,
     readonly fault: keyof typeof FAULTS,
   ) {
@@ -19,9 +19,9 @@ export class LinesError extends Error {
 }
 
 /**
- * The lines, without their newlines.
+ * Yields the lines without their newlines.
  *
- * @throws LinesError for a line that is too long, and when the last one does not end
+ * @throws LinesError for a line that is too long, and when the last line has no end
  */
 export async function* linesOf(
   chunks: AsyncIterable<Uint8Array>,

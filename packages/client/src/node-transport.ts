@@ -12,16 +12,16 @@ import {
 } from './transport.js'
 
 /**
- * Connections to one decision point; a call beyond them waits for a free one, within its own time limit. Long polls have
- * connections of their own, so that however many reviews are waited for, nothing else has to wait for them.
+ * The most connections to one decision point; further calls wait for a free one, within their own time limit. Long
+ * polls have separate connections, so that any number of awaited reviews blocks nothing else.
  */
 const MAX_SOCKETS = 128
 
-/** The transport for Node: keep-alive connections, which do not hold the process while they are idle. */
+/** The transport for Node: keep-alive connections, which do not keep the process alive while they are idle. */
 export const openNodeTransport: OpenTransport = (options) => {
   const calls = openAgents(MAX_SOCKETS)
   const longPolls = openAgents(Number.POSITIVE_INFINITY)
-  /** Resolves with what is made of the answer. */
+  /** Resolves with the value that `take` makes of the answer. */
   const exchange = async <Taken>(request: TransportRequest, take: Take<Taken>): Promise<Taken> => {
     const agents = request.isLongPoll ? longPolls : calls
     const url = new URL(request.url)
@@ -53,10 +53,10 @@ function openAgents(maxSockets: number): { readonly http: http.Agent; readonly h
 type Take<Taken> = (incoming: IncomingMessage) => Taken | Promise<Taken>
 
 /**
- * One request on one socket. The signal ends it until the body has been read, also when `take` has resolved before.
+ * Sends one request on one socket. The signal ends it until the body has been read, even after `take` has resolved.
  *
  * `stale`: the kept connection was closed before an answer began, most likely while it was idle. Sending again is safe:
- * what creates or changes state by POST carries an idempotency key, and PUT and DELETE leave the same state when done twice.
+ * every POST that creates or changes state has an idempotency key, and repeating PUT and DELETE leaves the same state.
  */
 function exchangeOnce<Taken>(
   outgoing: ClientRequest,
@@ -67,7 +67,7 @@ function exchangeOnce<Taken>(
   return new Promise((resolve, reject) => {
     let isAnswered = false
     const fail = (error: unknown): void => {
-      // Settled first: destroying emits another error, which must not win.
+      // Rejects first: destroying emits another error, which must not win.
       reject(error)
       outgoing.destroy()
     }
@@ -88,7 +88,7 @@ function exchangeOnce<Taken>(
 }
 
 function limitConnect(socket: Socket, connectTimeoutMs: number, outgoing: ClientRequest): void {
-  // A kept connection is up already.
+  // A kept connection is already established.
   if (!socket.connecting) return
   const timer = setTimeout(() => {
     outgoing.destroy(new Error(`not connected within ${connectTimeoutMs} ms`))
@@ -105,7 +105,7 @@ function readBody(incoming: IncomingMessage, maxBytes: number): Promise<Uint8Arr
       if (!collector.add(chunk)) reject(new AnswerTooLarge(incoming.statusCode ?? 0))
     })
     incoming.on('end', () => resolve(collector.body()))
-    // A body that is cut off ends in an error here.
+    // A truncated body ends in an error here.
     incoming.on('error', reject)
   })
 }
@@ -115,7 +115,8 @@ function toAnswer(incoming: IncomingMessage, body: Uint8Array): TransportAnswer 
 }
 
 function toStream(incoming: IncomingMessage): TransportStream {
-  // Who waits for a chunk holds the process by a time limit of its own. A stream that nobody waits for must not.
+  // A caller that waits for a chunk keeps the process alive with its own time limit. A stream without a waiting caller
+  // must not.
   incoming.socket.unref()
   return { ...headOf(incoming), chunks: incoming }
 }

@@ -1,14 +1,14 @@
 import { printable } from './errors/printable.js'
 
-/** What a runtime like Node tells its operator. */
+/** The part of a runtime like Node that warns the operator. */
 interface WarningProcess {
   emitWarning(message: string, options: { type: string; code: string; detail: string }): void
 }
 
 const MAX_LENGTH = 1_000
-/** More kinds than there are; a mistake in counting them must not fill the memory. */
+/** More kinds than there are, so that a mistake in counting them cannot fill the memory. */
 const MAX_KINDS = 256
-/** As many of one code: it leaves room for the others. */
+/** The most warnings of one code, which leaves room for the others. */
 const MAX_PLACES = 32
 const DETAIL =
   'This warning appears once per process. The option onEvent gets every event; see docs/troubleshooting.md.'
@@ -39,6 +39,6 @@ export function warnOperator(code: string, message: string, place = ''): void {
       globalThis.console?.warn(`CountersignWarning [${code}]: ${text}\n${DETAIL}`)
     }
   } catch {
-    // Nobody can be told.
+    // The operator cannot be reached.
   }
 }

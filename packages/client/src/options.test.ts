@@ -27,6 +27,29 @@ describe('resolveOptions', () => {
     })
   })
 
+  it('takes what a class gives by getters, and nothing from Object.prototype', () => {
+    class Config {
+      get apiKey() {
+        return SECRET
+      }
+      get agentId() {
+        return 'agent:a'
+      }
+    }
+    Object.defineProperty(Object.prototype, 'baseUrl', { value: 'http://example.test', configurable: true })
+    try {
+      const environment = { COUNTERSIGN_API_KEY: 'another-key' }
+      const { apiKey, agentId, baseUrl } = resolveOptions(new Config(), environment)
+      expect({ apiKey, agentId, baseUrl }).toEqual({
+        apiKey: SECRET,
+        agentId: 'agent:a',
+        baseUrl: 'http://127.0.0.1:8787',
+      })
+    } finally {
+      Reflect.deleteProperty(Object.prototype, 'baseUrl')
+    }
+  })
+
   it('takes from the environment what is not given', () => {
     const environment = {
       COUNTERSIGN_URL: 'https://pdp.example/',

@@ -1,10 +1,11 @@
-import { assertOptions } from './known-options.js'
+import { knownOptionsOfClass } from './known-options.js'
+import type { DecisionRequest } from './wire.js'
 
-/** How to reach the decision point. Every member may be left out when the environment gives it. */
+/** How to reach the decision point. Every member may be omitted when the environment provides it. */
 export interface CountersignOptions {
   /** Default: `COUNTERSIGN_URL`, else `http://127.0.0.1:8787`. A path prefix is kept. */
   readonly baseUrl?: string | undefined
-  /** Default: `COUNTERSIGN_API_KEY`. One of the two is needed. */
+  /** Default: `COUNTERSIGN_API_KEY`. One of the two is required. */
   readonly apiKey?: string | undefined
   /** The only agent that `authorize` asks for. Default: `COUNTERSIGN_AGENT_ID`; without either, each call names its agent. */
   readonly agentId?: string | undefined
@@ -18,24 +19,33 @@ export interface CountersignOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** What steers one call; a part of every method's last argument. */
+/** Options of one call; part of every method's last argument. */
 export interface CallOptions {
   /** Ends the call immediately; the promise rejects with the signal's reason. */
   readonly signal?: CallSignal | undefined
-  /** In place of the client's `timeoutMs`. */
+  /** Replaces the client's `timeoutMs`. */
   readonly timeoutMs?: number | undefined
 }
 
-/** For calls that create or change something. */
+/** Options of calls that create or change something. */
 export interface IdempotentCallOptions extends CallOptions {
   /**
-   * The same key with the same body gives the same object. What is not 1 to 255 visible ASCII characters is hashed before it is
-   * sent. Default: random per call.
+   * The same key with the same body gives the same object. A key that is not 1 to 255 visible ASCII characters is
+   * hashed before it is sent. Default: random per call.
    */
   readonly idempotencyKey?: string | undefined
 }
 
-/** What the SDK needs of an `AbortSignal`, spelled out so that these types need neither DOM nor Node declarations. */
+/** The question with the options of the call: snake_case members are sent, camelCase members are not. */
+export interface AuthorizeRequest extends Omit<DecisionRequest, 'agent_id'>, IdempotentCallOptions {
+  /** Default: the client's `agentId`; any other agent is refused. Required when the client has none. */
+  readonly agent_id?: string | undefined
+}
+
+/**
+ * The part of an `AbortSignal` that the SDK uses, spelled out so that these types need neither DOM nor Node
+ * declarations.
+ */
 export interface CallSignal {
   readonly aborted: boolean
   readonly reason?: unknown
@@ -44,7 +54,7 @@ export interface CallSignal {
 }
 
 export interface Settings {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly baseUrl: string
   readonly apiKey: string
   readonly agentId: string | undefined
@@ -83,12 +93,12 @@ const HEADER_VALUE = /^[\t\x20-\x7e]*$/
 const MAX_TIMEOUT_MS = 2 ** 31 - 1
 
 /**
- * The options with the environment's and the built-in defaults filled in. An empty variable counts as absent.
+ * Fills in defaults from the environment and the built-in ones. An empty variable counts as absent.
  *
  * @throws TypeError naming the faulty option, never showing an API key or a header's value
  */
-export function resolveOptions(options: CountersignOptions, environment: Environment): Settings {
-  assertOptions('Countersign', options, KNOWN_OPTIONS)
+export function resolveOptions(given: CountersignOptions, environment: Environment): Settings {
+  const options = knownOptionsOfClass('Countersign', given, KNOWN_OPTIONS)
   return {
     baseUrl: checkBaseUrl(options.baseUrl ?? (environment.COUNTERSIGN_URL || 'http://127.0.0.1:8787')),
     apiKey: checkApiKey(options.apiKey ?? environment.COUNTERSIGN_API_KEY),
@@ -103,13 +113,13 @@ export function resolveOptions(options: CountersignOptions, environment: Environ
 /** @throws TypeError naming the option */
 export function checkTimeout(name: string, value: unknown): number {
   if (typeof value === 'number' && value > 0 && value <= MAX_TIMEOUT_MS) return value
-  throw new TypeError(`${name} has to be a number of milliseconds above 0 and up to ${MAX_TIMEOUT_MS}`)
+  throw new TypeError(`${name} must be a number of milliseconds above 0 and up to ${MAX_TIMEOUT_MS}`)
 }
 
 function checkBaseUrl(value: unknown): string {
   const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-    throw new TypeError('baseUrl (or COUNTERSIGN_URL) has to be an absolute http: or https: URL')
+    throw new TypeError('baseUrl (or COUNTERSIGN_URL) must be an absolute http: or https: URL')
   }
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     throw new TypeError('baseUrl (or COUNTERSIGN_URL) can have neither credentials nor a query nor a fragment')
@@ -118,29 +128,29 @@ function checkBaseUrl(value: unknown): string {
 }
 
 function checkApiKey(value: unknown): string {
-  if (value === undefined || value === '') throw new TypeError('apiKey is missing: give it or set COUNTERSIGN_API_KEY')
+  if (value === undefined || value === '') throw new TypeError('apiKey is missing: pass it or set COUNTERSIGN_API_KEY')
   if (typeof value === 'string' && VISIBLE_ASCII.test(value)) return value
-  throw new TypeError('apiKey (or COUNTERSIGN_API_KEY) has to be visible ASCII characters')
+  throw new TypeError('apiKey (or COUNTERSIGN_API_KEY) must be visible ASCII characters')
 }
 
 function checkAgentId(value: unknown): string | undefined {
   if (value === undefined || (typeof value === 'string' && value !== '')) return value
-  throw new TypeError('agentId has to be a string that is not empty')
+  throw new TypeError('agentId must be a string that is not empty')
 }
 
 function checkMaxRetries(value: unknown): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 10) return value
-  throw new TypeError('maxRetries has to be an integer from 0 to 10')
+  throw new TypeError('maxRetries must be an integer from 0 to 10')
 }
 
 function checkHeaders(headers: unknown): Readonly<Record<string, string>> {
-  if (typeof headers !== 'object' || headers === null) throw new TypeError('headers has to be an object of strings')
+  if (typeof headers !== 'object' || headers === null) throw new TypeError('headers must be an object of strings')
   const checked: Record<string, string> = {}
   for (const [name, value] of Object.entries(headers)) {
-    if (!HEADER_NAME.test(name)) throw new TypeError('headers has a name that is not one of HTTP')
+    if (!HEADER_NAME.test(name)) throw new TypeError('headers has a name that is not a valid HTTP header')
     if (OWN_HEADERS.has(name.toLowerCase())) throw new TypeError(`headers cannot set ${name}: the client does`)
     if (typeof value !== 'string' || !HEADER_VALUE.test(value)) {
-      throw new TypeError(`headers.${name} has to be a string of printable ASCII`)
+      throw new TypeError(`headers.${name} must be a string of printable ASCII`)
     }
     checked[name.toLowerCase()] = value
   }

@@ -1,6 +1,6 @@
 /**
- * The members that an object has itself. Read from this, one that is absent is absent: nothing that was put on
- * `Object.prototype` stands in for it.
+ * Copies the own members of an object to one without a prototype, so that nothing on `Object.prototype` can replace an
+ * absent member.
  */
 export function ownMembers<Given extends object>(given: Given): Given {
   return Object.assign(Object.create(null), given)

@@ -1,45 +1,49 @@
+import type { ItemOf, PageName } from '@countersign/contract/operations'
 import { isRecord } from './answer.js'
-import type { Query } from './call.js'
+import { nameOf } from './call.js'
 import { UnavailableError } from './errors/unavailable-error.js'
-import type { CallOptions } from './options.js'
+import { callOf, type Given } from './operation.js'
 import type { Requester } from './requester.js'
 import type { Page } from './wire.js'
 
-/** What every list takes. */
+/** The options of every list. */
 export interface PageQuery {
-  /** Items of a page, 1 to 200. Default 50. */
+  /** The number of items per page, 1 to 200. Default 50. */
   readonly limit?: number | undefined
-  /** `next_cursor` of the page before, with the same filters. */
+  /** The `next_cursor` of the previous page, with the same filters. */
   readonly cursor?: string | undefined
 }
 
 /**
- * A list, newest first, that is asked for page by page as it is walked; making one asks for nothing.
+ * A list, newest first, that is fetched page by page during iteration; creating it sends nothing.
  *
  * @example
  * for await (const policy of client.policies.list()) console.log(policy.name)
  * const { data, next_cursor } = await client.policies.list({ limit: 20 }).page()
  */
 export interface Pages<Item> extends AsyncIterable<Item> {
-  /** One page: the first, or the one at the `cursor` that the list was asked for with. */
+  /** Returns one page: the first, or the one at the `cursor` that was given to the list. */
   page(): Promise<Page<Item>>
 }
 
 /** @internal */
-export function pagesOf<Item>(
+export function pagesOf<Name extends PageName>(
   requester: Requester,
-  path: string,
-  query: Query & PageQuery,
-  options: CallOptions | undefined,
-): Pages<Item> {
-  const page = (cursor: string | undefined): Promise<Page<Item>> =>
+  name: Name,
+  given: Given<Name> & { readonly query: PageQuery },
+): Pages<ItemOf<Name>> {
+  // A copy, so that the caller can change its query without effect on this list.
+  const query = { ...given.query }
+  const call = callOf(name, given)
+  const first = query.cursor
+  const page = (cursor: string | undefined) =>
     requester
-      .send({ method: 'GET', path, query: { ...query, cursor }, options })
-      .then((answer) => readPage<Item>(`GET ${path}`, answer, cursor))
+      .send({ ...call, query: { ...query, cursor } })
+      .then((answer) => readPage<ItemOf<Name>>(nameOf(call), answer, cursor))
   return {
-    page: () => page(query.cursor),
+    page: () => page(first),
     async *[Symbol.asyncIterator]() {
-      let cursor = query.cursor
+      let cursor = first
       for (;;) {
         const { data, next_cursor } = await page(cursor)
         yield* data
@@ -53,7 +57,7 @@ export function pagesOf<Item>(
 function readPage<Item>(call: string, answer: unknown, cursor: string | undefined): Page<Item> {
   if (isRecord(answer) && Array.isArray(answer.data)) {
     const next = answer.next_cursor
-    // A cursor that leads to itself would walk one page for ever.
+    // A cursor that leads to itself would fetch the same page forever.
     if (next === null || (typeof next === 'string' && next !== cursor)) return { data: answer.data, next_cursor: next }
   }
   throw new UnavailableError('bad_answer', `${call}: the answer is not a page`)

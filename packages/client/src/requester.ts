@@ -1,6 +1,9 @@
-/** Sends a call: time limit, retries, key and headers. What an answer means is `answer.ts`; the network is the transport. */
+/**
+ * Sends a call, with its time limit, retries, key and headers. `answer.ts` interprets the answer; the transport is the
+ * network.
+ */
 import { readAnswer } from './answer.js'
-import { type Call, queryString } from './call.js'
+import { type Call, nameOf, queryString } from './call.js'
 import { idempotencyKeyOf } from './call-names.js'
 import { UnavailableError } from './errors/unavailable-error.js'
 import { type CallSignal, checkTimeout, type Settings } from './options.js'
@@ -13,7 +16,7 @@ import {
   wholeAnswer,
 } from './transport.js'
 
-/** What a test drives in place of the clock and of chance. */
+/** The clock and randomness, which tests replace. */
 export interface Chance {
   /** In [0, 1). */
   random(): number
@@ -23,7 +26,7 @@ export interface Chance {
   wait(milliseconds: number, signal: AbortSignal): Promise<void>
 }
 
-/** What runs until somebody ends it is given. */
+/** Passed to work that runs until it is ended. */
 export interface Lasting {
   /** Aborted by the caller's signal, or when the client is closed. */
   readonly signal: AbortSignal
@@ -31,21 +34,21 @@ export interface Lasting {
   pause(milliseconds: number): Promise<void>
 }
 
-/** What runs within a time limit is given. Its signal is aborted by the time limit, too. */
+/** Passed to work that runs within a time limit, which also aborts its signal. */
 export interface Running extends Lasting {
   /** Milliseconds until the time limit. */
   remainingMs(): number
 }
 
-/** What ends a run from outside. */
+/** The limits of a run. */
 export interface RunLimit {
   readonly timeoutMs: number
   readonly signal: CallSignal | undefined
-  /** What a run that takes too long rejects with. */
+  /** Creates the rejection of a run that takes too long. */
   timeoutError(): UnavailableError
 }
 
-/** Of an answer in place of a stream: a problem document is much smaller. */
+/** The limit of an answer that replaces a stream: a problem document is much smaller. */
 const MAX_PROBLEM_BYTES = 1024 * 1024
 
 export class Requester {
@@ -62,9 +65,9 @@ export class Requester {
   }
 
   /**
-   * The JSON object of the answer, unchecked; undefined for 204.
+   * Returns the JSON object of the answer, unchecked; undefined for 204.
    *
-   * @throws ApiError, UnavailableError, the signal's reason, or TypeError for options that cannot be
+   * @throws ApiError, UnavailableError, the signal's reason, or TypeError for invalid options
    */
   async send(call: Call): Promise<unknown> {
     const name = nameOf(call)
@@ -72,16 +75,16 @@ export class Requester {
   }
 
   /**
-   * The status of one attempt, whatever the body.
+   * Returns the status of one attempt, whatever the body.
    *
-   * @throws UnavailableError, the signal's reason, or TypeError for options that cannot be
+   * @throws UnavailableError, the signal's reason, or TypeError for invalid options
    */
   async probe(call: Call): Promise<number> {
     const name = nameOf(call)
     return (await this.#run(call, async (request) => resultOf(await this.#exchange(name, request)))).status
   }
 
-  /** Ends every call in progress with an UnavailableError, and every connection. */
+  /** Ends every call in progress with an UnavailableError, and closes every connection. */
   close(): void {
     this.#isClosed = true
     for (const controller of this.#underWay) {
@@ -91,9 +94,9 @@ export class Requester {
   }
 
   /**
-   * Runs what may take several calls within one time limit; its calls are given the signal.
+   * Runs work of several calls within one time limit; its calls get the signal.
    *
-   * @throws the limit's error, the caller's reason, UnavailableError when the client is closed, or what `run` throws
+   * @throws the limit's error, the caller's reason, UnavailableError when the client is closed, or the error of `run`
    */
   async within<Result>(limit: RunLimit, run: (running: Running) => Promise<Result>): Promise<Result> {
     const { controller, end } = this.#begin(limit.signal)
@@ -114,9 +117,9 @@ export class Requester {
   }
 
   /**
-   * Runs what may take any time, and yields what it yields.
+   * Runs work without a time limit, and yields what it yields.
    *
-   * @throws the caller's reason, UnavailableError when the client is closed, or what `run` throws
+   * @throws the caller's reason, UnavailableError when the client is closed, or the error of `run`
    */
   async *lasting<Item>(
     signal: CallSignal | undefined,
@@ -139,9 +142,10 @@ export class Requester {
   }
 
   /**
-   * The body of one answer, as it comes: one attempt. It is lost when nothing comes for `silenceMs`.
+   * Yields the body of one answer as it arrives, in one attempt. The connection counts as lost after `silenceMs`
+   * without data.
    *
-   * @throws ApiError, UnavailableError (`bad_answer` when it is not of `contentType`), or the signal's reason
+   * @throws ApiError, UnavailableError (`bad_answer` when it does not have `contentType`), or the signal's reason
    */
   async *stream(
     call: Call,
@@ -152,7 +156,7 @@ export class Requester {
     const name = nameOf(call)
     const controller = new AbortController()
     const unfollow = followSignal(signal, controller)
-    const silence = () => new UnavailableError('connection', `${name}: nothing came for ${silenceMs} ms`)
+    const silence = () => new UnavailableError('connection', `${name}: nothing arrived for ${silenceMs} ms`)
     const heard = async <Came>(coming: Promise<Came>): Promise<Came> => {
       const came = new AbortController()
       this.#chance.wait(silenceMs, came.signal).then(
@@ -174,7 +178,7 @@ export class Requester {
       )
       if (answer.status !== 200 || answer.header('content-type')?.split(';')[0]?.trim() !== contentType) {
         readAnswer(name, await heard(wholeAnswer(answer, MAX_PROBLEM_BYTES)))
-        throw new UnavailableError('bad_answer', `${name}: the answer is no stream`, { status: answer.status })
+        throw new UnavailableError('bad_answer', `${name}: the answer is not a stream`, { status: answer.status })
       }
       const chunks = answer.chunks[Symbol.asyncIterator]()
       for (;;) {
@@ -188,7 +192,7 @@ export class Requester {
     }
   }
 
-  /** A number of [0, 1) that nobody foresees. */
+  /** An unpredictable number in [0, 1). */
   random(): number {
     return this.#chance.random()
   }
@@ -229,13 +233,13 @@ export class Requester {
       method: call.method,
       url: this.#settings.baseUrl + call.path + queryString(call.query),
       headers,
-      // Written once, so that every attempt sends the same bytes whatever becomes of the caller's object.
+      // Serialized once, so that every attempt sends the same bytes even if the caller changes its object.
       body: call.body === undefined ? undefined : toJson(call.body),
       isLongPoll: call.extraTimeMs !== undefined,
     }
   }
 
-  /** The first answer that asking again cannot better, or the last one that time and `maxRetries` allow. */
+  /** Returns the first answer that a retry cannot improve, or the last one that time and `maxRetries` allow. */
   async #attempt(name: string, request: TransportRequest, running: Running): Promise<TransportAnswer> {
     for (let attempt = 1; ; attempt += 1) {
       const outcome = await this.#exchange(name, request)
@@ -249,7 +253,7 @@ export class Requester {
     }
   }
 
-  /** One attempt. What may be tried again is returned; what ends the call (time, abort, close) is thrown. */
+  /** Makes one attempt. Returns results that may be retried; throws what ends the call (time, abort, close). */
   async #exchange(name: string, request: TransportRequest): Promise<TransportAnswer | UnavailableError> {
     try {
       return await this.#transport.send(request)
@@ -259,7 +263,7 @@ export class Requester {
     }
   }
 
-  /** For what ends with a signal of the caller, or when the client is closed. */
+  /** For work that ends with a signal of the caller, or when the client is closed. */
   #begin(signal: CallSignal | undefined): { readonly controller: AbortController; readonly end: () => void } {
     if (this.#isClosed) throw new TypeError('the client is closed')
     const controller = new AbortController()
@@ -271,10 +275,6 @@ export class Requester {
     }
     return { controller, end }
   }
-}
-
-function nameOf({ method, path }: Call): string {
-  return `${method} ${path}`
 }
 
 function resultOf(outcome: TransportAnswer | UnavailableError): TransportAnswer {
@@ -289,7 +289,10 @@ function faultOf(name: string, error: unknown): UnavailableError {
   return new UnavailableError('connection', `${name}: ${describeFault(error)}`, { cause: error })
 }
 
-/** The message of the innermost error that has one: fetch says only "fetch failed", and a failed dual-stack connect nothing. */
+/**
+ * Returns the message of the innermost error that has one: fetch only says "fetch failed", and a failed dual-stack
+ * connect says nothing.
+ */
 function describeFault(error: unknown): string {
   if (!(error instanceof Error)) return 'the connection failed'
   if (error.cause instanceof Error) return describeFault(error.cause)
@@ -297,7 +300,7 @@ function describeFault(error: unknown): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : 'the connection failed'
 }
 
-/** Aborts with the caller's signal; returns what ends the listening. */
+/** Aborts with the caller's signal; returns a function that stops listening to it. */
 function followSignal(signal: CallSignal | undefined, controller: AbortController): () => void {
   if (signal === undefined) return () => undefined
   if (signal.aborted) controller.abort(signal.reason)
@@ -325,7 +328,7 @@ const realChance: Chance = {
   },
 }
 
-/** @throws TypeError for a number that JSON would turn into null: an amount that is not known must not count as not given. */
+/** @throws TypeError for a number that JSON would turn into null: an unknown amount must not count as absent. */
 function toJson(body: unknown): string {
   return JSON.stringify(body, (name, value: unknown) => {
     if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError(`${name} is ${value}, not an amount`)

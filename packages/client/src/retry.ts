@@ -1,10 +1,10 @@
-/** Before the second attempt at most this long, before the third at most twice as long. */
+/** The longest delay before the second attempt; the third waits at most twice as long. */
 const BASE_MS = 50
 const CAP_MS = 500
-/** Before a stream is connected anew the first time at most this long, then at most twice as long. */
+/** The longest delay before the first reconnection of a stream; each further one waits at most twice as long. */
 const RECONNECT_BASE_MS = 250
 const RECONNECT_CAP_MS = 10_000
-/** However long a server asks one to wait. */
+/** The limit for any delay that a server asks for. */
 const RECONNECT_MAX_MS = 60 * 60 * 1000
 const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
@@ -12,13 +12,13 @@ export function isRetryableStatus(status: number): boolean {
   return RETRYABLE_STATUSES.has(status)
 }
 
-/** Whether what outlasts a restart of the decision point goes on after this status. */
+/** Whether work that survives a restart of the decision point continues after this status. */
 export function isFaultStatus(status: number): boolean {
   return status >= 500 || isRetryableStatus(status)
 }
 
 /**
- * How long to wait before the next attempt: full jitter, on top of what the server asked for.
+ * Returns the delay before the next attempt: full jitter, on top of what the server asked for.
  *
  * `attempt` counts the attempts made so far, from 1; `random` is in [0, 1).
  */
@@ -28,10 +28,10 @@ export function retryDelayMs(attempt: number, retryAfterSeconds: number | null, 
 }
 
 /**
- * How long to wait before a stream is connected anew: half of a growing window and a random part of the other half, on top of what
- * the server asked for. An hour at most.
+ * Returns the delay before a stream reconnects: half of a growing window and a random part of the other half, on top of
+ * what the server asked for. An hour at most.
  *
- * `attempt` counts the connections that came to nothing, from 1; `askedMs` is the stream's `retry`.
+ * `attempt` counts the useless connections, from 1; `askedMs` is the stream's `retry`.
  */
 export function reconnectDelayMs(
   attempt: number,
@@ -46,7 +46,7 @@ export function reconnectDelayMs(
   return Math.min(RECONNECT_MAX_MS, least + windowMs * (0.5 + random / 2))
 }
 
-/** Whole seconds; the HTTP date form is not used by the decision point and counts as absent. */
+/** Reads whole seconds; the decision point does not use the HTTP date form, which counts as absent. */
 export function parseRetryAfter(header: string | null): number | null {
   return header !== null && /^\d{1,9}$/.test(header) ? Number(header) : null
 }

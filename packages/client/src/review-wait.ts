@@ -1,7 +1,8 @@
-/** Waits until a person has answered a review, and takes the action when it was approved. */
+/** Waits until a person has answered a review, and claims the action if it was approved. */
 
 import { ApiError } from './errors/api-error.js'
-import { NotPermittedError, type NotPermittedReason } from './errors/not-permitted-error.js'
+import { NotPermittedError } from './errors/not-permitted-error.js'
+import type { NotPermittedReason } from './errors/refusal-reason.js'
 import { UnavailableError } from './errors/unavailable-error.js'
 import { type AskedAction, isAnswerTo, isPermitted, type PermittedDecision } from './is-permitted.js'
 import type { CallOptions, IdempotentCallOptions } from './options.js'
@@ -9,28 +10,28 @@ import type { Running } from './requester.js'
 import { isFaultStatus } from './retry.js'
 import type { Decision, DecisionStatus } from './wire.js'
 
-/** The two calls that waiting is made of. */
+/** The two calls that a wait makes. */
 export interface ReviewCalls {
   get(id: string, options: CallOptions & { readonly waitSeconds: number }): Promise<Decision>
   claim(id: string, claim: { readonly holder: string }, options: IdempotentCallOptions): Promise<Decision>
 }
 
-/** What one wait is about. */
+/** The decision that a wait is about. */
 export interface ReviewWaitSubject {
   readonly id: string
-  /** As the caller knows it. */
+  /** The decision as the caller has it. */
   readonly decision: Decision | undefined
   readonly holder: string
 }
 
-/** The decision point keeps an answer back for 30 s at most. */
+/** The decision point delays an answer for 30 s at most. */
 const POLL_SECONDS = 25
-/** A round that took less did not wait for anything: the next one is put off, the longer the more of them there were. */
+/** A shorter round did not wait for anything. The next round is then delayed, longer with each such round. */
 const PATIENT_MS = 10_000
 const BASE_MS = 500
 const CAP_MS = 10_000
 
-/** Why a decision of a status cannot run any more; null while it can come to that. */
+/** Why a decision of this status can no longer run; null while it still can. */
 const ENDS: Readonly<Record<DecisionStatus, NotPermittedReason | null>> = {
   awaiting_review: null,
   approved: null,
@@ -42,7 +43,7 @@ const ENDS: Readonly<Record<DecisionStatus, NotPermittedReason | null>> = {
   rejected: 'settled',
 }
 
-/** Refusals of a claim that no later attempt of this wait should undo: the caller is told instead. */
+/** Refusals of a claim that this wait must not retry: it passes them to the caller. */
 const REFUSALS: ReadonlySet<string> = new Set<NotPermittedReason>([
   'already_claimed',
   'permit_already_used',
@@ -54,7 +55,7 @@ export class ReviewWait {
   readonly #calls: ReviewCalls
   readonly #random: () => number
   readonly #subject: ReviewWaitSubject
-  /** One for every attempt to claim, so that a claim whose answer was lost is the same claim. */
+  /** Shared by every attempt to claim, so that a claim with a lost answer is the same claim. */
   readonly #idempotencyKey = crypto.randomUUID()
   #lastFault: unknown
 
@@ -64,7 +65,7 @@ export class ReviewWait {
     this.#subject = subject
   }
 
-  /** What a wait that takes too long rejects with: its cause is the last fault of the decision point, if there was any. */
+  /** Creates the rejection of a wait that takes too long: its cause is the last fault of the decision point, if any. */
   timeoutError(timeoutMs: number): UnavailableError {
     const cause = this.#lastFault === undefined ? {} : { cause: this.#lastFault }
     return new UnavailableError('timeout', `decision ${this.#subject.id}: no permit within ${timeoutMs} ms`, cause)
@@ -72,7 +73,7 @@ export class ReviewWait {
 
   async run(running: Running): Promise<PermittedDecision> {
     let known = this.#subject.decision
-    // The caller that has the answer of `authorize` is the holder of a decision that needed no review.
+    // A caller that has the answer of `authorize` is the holder of a decision that needed no review.
     if (known !== undefined && known.effect !== 'review') return permitted(known, known, 'not_reviewed')
     for (let hurried = 0; ; ) {
       const startedMs = running.remainingMs()
@@ -84,7 +85,7 @@ export class ReviewWait {
         if (running.signal.aborted || !mayPass(error)) throw error
         this.#lastFault = error
         retryAfterSeconds = (ApiError.isInstance(error) && error.retryAfterSeconds) || 0
-        // It has changed since it was looked at.
+        // The decision has changed since it was read.
         if (isChanged(error)) known = undefined
       }
       hurried = startedMs - running.remainingMs() < PATIENT_MS ? hurried + 1 : 0
@@ -92,7 +93,9 @@ export class ReviewWait {
     }
   }
 
-  /** The decision once it awaits no review any more, or as it is when the decision point has waited long enough. */
+  /**
+   * Returns the decision once it no longer awaits a review, or as it is when the decision point has waited long enough.
+   */
   async #look({ signal, remainingMs }: Running, known: Decision | undefined): Promise<Decision> {
     const { id } = this.#subject
     const waitSeconds = Math.min(POLL_SECONDS, Math.max(1, Math.ceil(remainingMs() / 1000)))
@@ -105,7 +108,7 @@ export class ReviewWait {
   async #claim({ signal }: Running, known: Decision): Promise<PermittedDecision> {
     const end = endOf(known)
     if (end !== null) throw notPermitted(known, end)
-    // Reading it shows its permit to every job of the key that asked: only asking again says who its holder is.
+    // Reading it shows its permit to every job of the key that asked; only asking again tells who its holder is.
     if (known.effect !== 'review') throw notPermitted(known, 'not_reviewed')
     const { id, holder } = this.#subject
     const options = { signal, idempotencyKey: this.#idempotencyKey }
@@ -117,7 +120,7 @@ export class ReviewWait {
   }
 }
 
-/** The decision when it may run now, being about what was asked; nothing else gets past this. */
+/** Returns the decision if it may run now and is about the requested action; nothing else passes this check. */
 function permitted(decision: Decision, about: AskedAction, withoutPermit: NotPermittedReason): PermittedDecision {
   if (!isAnswerTo(decision, about)) throw notAbout(decision.id)
   if (isPermitted(decision, about)) {
@@ -142,7 +145,7 @@ function notAbout(id: string): UnavailableError {
   return new UnavailableError('bad_answer', `decision ${id}: the answer is about another agent, action or resource`)
 }
 
-/** Faults that are worth another attempt: the decision point is away or busy, or the decision changed meanwhile. */
+/** Whether another attempt may help: the decision point is down or busy, or the decision has changed. */
 function mayPass(error: unknown): boolean {
   if (UnavailableError.isInstance(error)) return error.kind !== 'bad_answer' || isFaultStatus(error.status ?? 0)
   return ApiError.isInstance(error) && (isFaultStatus(error.status) || isChanged(error))
@@ -152,7 +155,9 @@ function isChanged(error: unknown): boolean {
   return ApiError.isInstance(error) && error.code === 'invalid_transition'
 }
 
-/** `rounds` counts those without a wait, from 1: half of a growing window, and a random part of the other half. */
+/**
+ * `rounds` counts those without a wait, from 1. Returns half of a growing window plus a random part of the other half.
+ */
 function pauseMs(rounds: number, random: number): number {
   return Math.min(CAP_MS, BASE_MS * 2 ** (rounds - 1)) * (0.5 + random / 2)
 }

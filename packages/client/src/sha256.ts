@@ -1,6 +1,6 @@
 /**
- * SHA-256 (FIPS 180-4), at once and wherever this package runs: the Web's answers by a promise and in secure contexts alone, and
- * Node's is in no browser. It is for names that are too long to be sent; nothing that it is given is secret.
+ * SHA-256 (FIPS 180-4), synchronous and for every platform: the Web's version is asynchronous and needs a secure
+ * context, and Node's is missing in browsers. It hashes names that are too long to send; none of its input is secret.
  */
 const PRIMES = firstPrimes(64)
 const START = PRIMES.slice(0, 8).map((prime) => fraction(Math.sqrt(prime)))
@@ -8,14 +8,14 @@ const ROUNDS = PRIMES.map((prime) => fraction(Math.cbrt(prime)))
 const encoder = new TextEncoder()
 
 /**
- * The hash of a text, as 64 hexadecimal digits: of its JSON in UTF-8, which differs for any two texts, also where they hold halves
- * of surrogate pairs.
+ * Returns the hash of a text, as 64 hexadecimal digits. It hashes the JSON of the text in UTF-8, which differs for any
+ * two texts, even with lone surrogates.
  */
 export function hashOfText(text: string): string {
   return sha256(encoder.encode(JSON.stringify(text)))
 }
 
-/** As 64 hexadecimal digits. */
+/** Returns 64 hexadecimal digits. */
 export function sha256(bytes: Uint8Array): string {
   const state = Int32Array.from(START)
   const message = padded(bytes)
@@ -23,7 +23,7 @@ export function sha256(bytes: Uint8Array): string {
   return Array.from(state, (word) => (word >>> 0).toString(16).padStart(8, '0')).join('')
 }
 
-/** The bytes, a bit 1, zeros, and their length in bits, in whole blocks of 64 bytes. */
+/** Appends a bit 1, zeros, and the length in bits, up to whole blocks of 64 bytes. */
 function padded(bytes: Uint8Array): DataView {
   const whole = new Uint8Array(Math.ceil((bytes.length + 9) / 64) * 64)
   whole.set(bytes)
@@ -61,7 +61,7 @@ function rotated(word: number, bits: number): number {
   return (word >>> bits) | (word << (32 - bits))
 }
 
-/** The first 32 bits behind the point. */
+/** Returns the first 32 bits of the fraction. */
 function fraction(root: number): number {
   return ((root % 1) * 2 ** 32) | 0
 }

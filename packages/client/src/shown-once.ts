@@ -2,7 +2,7 @@ import { isRecord } from './answer.js'
 import { UnavailableError } from './errors/unavailable-error.js'
 
 /**
- * The answer with its secret. A replayed answer is without it: the first answer had it, and the network lost that.
+ * Returns the answer with its secret. A replayed answer lacks it: only the first answer had it, and that was lost.
  *
  * @throws UnavailableError that says what to do
  */
@@ -11,6 +11,6 @@ export function withSecret<Shown>(call: string, answer: unknown, member: 'key' |
   const id = isRecord(answer) ? String(answer.id) : 'it'
   throw new UnavailableError(
     'bad_answer',
-    `${call}: it was done by an earlier attempt whose answer is lost, and the secret is shown once: rotate ${id}, with another idempotency key`,
+    `${call}: an earlier attempt succeeded, but its answer was lost, and the secret is shown only once: rotate ${id}, with another idempotency key`,
   )
 }

@@ -1,18 +1,20 @@
 /**
- * The port between the SDK and the network. A transport sends one request once: it follows no redirect, retries nothing
- * by itself apart from an idle connection that the server had closed, and reads at most `maxBytes` of an answer.
+ * The port between the SDK and the network. A transport sends one request once: it follows no redirects, retries only
+ * after an idle connection that the server had closed, and reads at most `maxBytes` of an answer.
  */
 export interface Transport {
   /**
-   * Resolves with the whole answer, whatever its status.
+   * Resolves with the complete answer, whatever its status.
    *
-   * Rejects with the signal's reason once it is aborted, with `AnswerTooLarge`, or with any other error for a connection fault.
+   * Rejects with the signal's reason once it is aborted, with `AnswerTooLarge`, or with any other error for a
+   * connection fault.
    */
   send(request: TransportRequest): Promise<TransportAnswer>
   /**
-   * Resolves when the head of the answer is there, whatever its status.
+   * Resolves when the head of the answer has arrived, whatever its status.
    *
-   * Rejects as `send` does, and so do the chunks. The connection lasts until the last chunk, or until the signal is aborted.
+   * Rejects as `send` does, and so do the chunks. The connection lasts until the last chunk, or until the signal is
+   * aborted.
    */
   stream(request: TransportRequest): Promise<TransportStream>
   /** Ends every open connection; idempotent. */
@@ -27,13 +29,13 @@ export interface TransportRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
   readonly signal: AbortSignal
-  /** The server takes its time, as it was asked to: no other request should have to wait for this one's connection. */
+  /** The server was asked to wait, so no other request should have to wait for this one's connection. */
   readonly isLongPoll: boolean
 }
 
 interface TransportHead {
   readonly status: number
-  /** The header's value, or null; takes a lower-case name. */
+  /** Returns the header's value, or null; takes a lower-case name. */
   header(name: string): string | null
 }
 
@@ -41,14 +43,14 @@ export interface TransportAnswer extends TransportHead {
   readonly body: Uint8Array
 }
 
-/** An answer whose body is read as it comes. */
+/** An answer whose body is read as it arrives. */
 export interface TransportStream extends TransportHead {
-  /** To be read once. Those that nobody has asked for yet are not read from the network. */
+  /** Can be read once. Chunks are read from the network only when they are requested. */
   readonly chunks: AsyncIterable<Uint8Array>
 }
 
 export interface TransportOptions {
-  /** Time for TCP and TLS together, where the platform lets one see it. */
+  /** Time for TCP and TLS together, where the platform can measure it. */
   readonly connectTimeoutMs: number
   readonly maxBytes: number
 }
@@ -74,7 +76,7 @@ export async function wholeAnswer(stream: TransportStream, maxBytes: number): Pr
   return { status, header: (name) => stream.header(name), body: collector.body() }
 }
 
-/** Gathers the chunks of one body and refuses the chunk that would exceed the bound. */
+/** Collects the chunks of one body and refuses a chunk that would exceed the limit. */
 export class BodyCollector {
   readonly #chunks: Uint8Array[] = []
   readonly #maxBytes: number
@@ -84,7 +86,7 @@ export class BodyCollector {
     this.#maxBytes = maxBytes
   }
 
-  /** False when the chunk does not fit any more. */
+  /** Returns false when the chunk does not fit. */
   add(chunk: Uint8Array): boolean {
     this.#size += chunk.byteLength
     if (this.#size > this.#maxBytes) return false

@@ -1,4 +1,4 @@
-/** `@countersign/client/verify`: tries out a guard on your own set-up. Source: docs/enforcement.md "Verify your guard". */
+/** `@countersign/client/verify`: tests a guard in your own setup. Source: docs/enforcement.md "Verify your guard". */
 export {
   type GuardCanary,
   type GuardCheck,

@@ -1,5 +1,5 @@
 /**
- * `@countersign/client/webhook`: checks deliveries of webhooks. It needs Web Crypto and nothing else, so it runs on Node, in edge
+ * `@countersign/client/webhook`: verifies deliveries of webhooks. It only needs Web Crypto, so it runs on Node, in edge
  * runtimes and in browsers.
  *
  * Source: docs/sdk.md "Receive webhooks".
@@ -10,7 +10,7 @@ export {
 } from './errors/webhook-verification-error.js'
 export { SeenWebhooks, type SeenWebhooksOptions, type WebhookMemory } from './webhook/seen-webhooks.js'
 export type { WebhookHeaders } from './webhook/signed-headers.js'
-export { type VerifyWebhookOptions, verifyWebhook } from './webhook/verify-webhook.js'
+export { readWebhookChecks, type VerifyWebhookOptions, verifyWebhook } from './webhook/verify-webhook.js'
 export {
   type KnownWebhookEvent,
   type UnknownWebhookEvent,

@@ -1,4 +1,4 @@
-/** The shapes on the wire, as the contract has them; the build writes them out in full, so that the package stands alone. */
+/** The wire shapes of the contract. The build writes them out in full, so that the package has no dependency. */
 export type {
   Advice,
   Agent,
@@ -8,6 +8,8 @@ export type {
   ApiKeyWithSecret,
   Approve,
   AuditEntry,
+  AuditRecord,
+  AuditRecordKind,
   AuditType,
   Budget,
   BudgetAccount,
@@ -37,7 +39,10 @@ export type {
   EntryProof,
   ErasedRequests,
   ErrorCode,
+  EventAgent,
   EventDecision,
+  EventKey,
+  EventPolicy,
   EventType,
   Explanation,
   FieldError,

@@ -13,7 +13,7 @@ export function deciding({ stub }: Pick<Rig, 'stub'>, effect: Effect): StubLifec
   return lifecycle
 }
 
-/** Answers a request whose path ends so in another way, so many times or always; all else as the lifecycle does. */
+/** Answers a request whose path ends so in another way, this many times or always; all else as the lifecycle does. */
 export function except(
   lifecycle: StubLifecycle,
   ending: string,

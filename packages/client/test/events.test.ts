@@ -278,7 +278,7 @@ describeTransports('events', (rig) => {
     expect(await stream.next()).toEqual({ done: true, value: undefined })
   })
 
-  it('ends with the signal while the server thinks, and while it waits to connect anew', async () => {
+  it('ends with the signal while the server thinks, and while it waits to connect again', async () => {
     server.answerNext(answerNever, answerProblem(503, 'store_unavailable', { 'retry-after': '3600' }))
     for (const count of [1, 2]) {
       const controller = new AbortController()

@@ -149,7 +149,7 @@ it('takes no member of an answer from a prototype', async () => {
   }
 })
 
-it('tries nothing anew after the time limit, and tells when to ask again', async () => {
+it('tries nothing again after the time limit, and tells when to ask again', async () => {
   const away = { code: 'store_unavailable', title: '', status: 503 }
   let asked = 0
   const client = memoryClient(

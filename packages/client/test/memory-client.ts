@@ -43,14 +43,11 @@ export function memoryClient(answer: Answering, options: CountersignOptions = {}
   return (client as unknown as Internal).over(() => open)
 }
 
-let count = 0
-
-/** Another authorized decision about what was asked, each time. */
+/** Another authorized decision about what was asked, each time: files of tests share a process, which knows what it has run. */
 export function permission({ body }: Sent, change: Partial<Decision> = {}): readonly [number, unknown] {
-  count += 1
   const { agent_id, action, resource = null } = body
   const expires_at = new Date(Date.now() + 300_000).toISOString()
-  const id = `dec_${String(count).padStart(26, '0')}`
+  const id = `dec_${crypto.randomUUID()}`
   const decision = {
     id,
     agent_id,

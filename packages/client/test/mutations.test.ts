@@ -165,7 +165,7 @@ it('changes of a question reach no action that is guarded', async () => {
     meddler.meddle('asked')
     return permission(sent)
   })
-  // With a member of that name it would be refused, whoever changes what.
+  // With a member of that name it would be refused, no matter who changes what.
   const value = fc.jsonValue({ maxDepth: 3 }).filter((one) => !JSON.stringify(one).includes('__proto__'))
   const context = fc.dictionary(fc.constantFrom('amount', 'to', 'lines'), value, { minKeys: 1, noNullPrototype: true })
   await fc.assert(

@@ -95,7 +95,7 @@ describe('without onEvent', () => {
       'a clock that is ahead',
       answerDecision({ expires_at: minutes(-5) }),
       'COUNTERSIGN_CLOCK',
-      /over 30\d s before it came.*NTP/,
+      /had expired 30\d s before it arrived.*NTP/,
     ],
     [
       'a clock that is behind',

@@ -18,7 +18,7 @@ import { Countersign, DeniedError, isPermitted, ApiError, NotPermittedError, Una
 import { type GuardVerification, verifyGuard } from '@countersign/client/verify'
 import { SeenWebhooks, verifyWebhook, type WebhookHeaders, WebhookVerificationError } from '@countersign/client/webhook'
 import type { Admission, EnforcementEvent, EnforcementOptions } from '@countersign/client'
-import { assertOptions, ENFORCEMENT_OPTIONS, noteFaultPlace } from '@countersign/client/kernel'
+import { knownOptions, ENFORCEMENT_OPTIONS, noteFaultPlace } from '@countersign/client/kernel'
 import type { BudgetAccount, Decision, Policy, PolicyDocument, Page } from '@countersign/client'
 
 const client = new Countersign({ apiKey: 'k', agentId: 'agent:support-7' })
@@ -86,7 +86,7 @@ const verified: GuardVerification = await verifyGuard({ client, allowed: canary,
 verified.checks.map(({ name, outcome }) => name === 'denied' && outcome === 'pass')
 const denied: unknown = verified
 if (DeniedError.isInstance(denied)) denied.reason satisfies string, denied.decision_id?.length
-assertOptions('a guard', enforcement, [...ENFORCEMENT_OPTIONS, 'tools'], { hide: 'give it to the middleware' })
+knownOptions('a guard', enforcement, [...ENFORCEMENT_OPTIONS, 'tools'], { hide: 'give it to the middleware' })
 noteFaultPlace(denied, ENFORCEMENT_OPTIONS[0] satisfies keyof EnforcementOptions)
 const headers: WebhookHeaders = { 'webhook-id': 'evt_1', 'set-cookie': ['a', 'b'], host: undefined }
 const event = await verifyWebhook({ body: new Uint8Array(2), headers, secret: ['whsec_1', 'whsec_2'], seen: new SeenWebhooks() })
@@ -124,6 +124,7 @@ await client.policies.list().data
 const ENTRIES = `
 import { DeniedError } from '@countersign/client'
 import * as kernel from '@countersign/client/kernel'
+import * as text from '@countersign/client/text'
 import * as verify from '@countersign/client/verify'
 import * as webhook from '@countersign/client/webhook'
 let refusal
@@ -132,7 +133,7 @@ try {
 } catch (error) {
   if (error instanceof DeniedError) refusal = error.reason
 }
-console.log(JSON.stringify({ kernel: Object.keys(kernel).sort(), verify: Object.keys(verify), webhook: Object.keys(webhook).sort(), refusal }))
+console.log(JSON.stringify({ kernel: Object.keys(kernel).sort(), text: Object.keys(text).sort(), verify: Object.keys(verify), webhook: Object.keys(webhook).sort(), refusal }))
 `
 
 describe('the package', () => {
@@ -171,6 +172,7 @@ describe('the package', () => {
     expect(await outerImports(installed, 'index-node.js')).toEqual(['node:async_hooks', 'node:http', 'node:https'])
     expect(await outerImports(installed, 'index.js')).toEqual([])
     expect(await outerImports(installed, 'kernel.js')).toEqual([])
+    expect(await outerImports(installed, 'text.js')).toEqual([])
     expect(await outerImports(installed, 'verify.js')).toEqual([])
     expect(await outerImports(installed, 'webhook.js')).toEqual([])
   })
@@ -179,6 +181,7 @@ describe('the package', () => {
     expect(await outerImports(installed, 'index.d.ts')).toEqual([])
     expect(await outerImports(installed, 'index-node.d.ts')).toEqual([])
     expect(await outerImports(installed, 'kernel.d.ts')).toEqual([])
+    expect(await outerImports(installed, 'text.d.ts')).toEqual([])
     expect(await outerImports(installed, 'verify.d.ts')).toEqual([])
     expect(await outerImports(installed, 'webhook.d.ts')).toEqual([])
   })
@@ -267,34 +270,42 @@ describe('the package', () => {
       kernel: [
         'ENFORCEMENT_OPTIONS',
         'HiddenTools',
-        'LinesError',
-        'MAPPED_MEMBERS',
         'REFUSAL_SENTENCES',
         'TOOL_GUARD_OPTIONS',
+        'VISIBLE',
         'actionOfTool',
         'assertNoMissingPart',
-        'assertOptions',
         'atOnce',
-        'checkToolMapping',
+        'currentRun',
         'eventReporter',
+        'faultOfPath',
         'frozenCopy',
+        'guardOfOneTool',
         'heldData',
         'isOutcomeUnknown',
-        'linesOf',
+        'knownOptions',
         'mappingIn',
+        'memberAt',
+        'nameTemplate',
         'noteFaultPlace',
-        'ownMembers',
-        'prepareToolCall',
-        'printable',
-        'questionOfTool',
-        'readWebhookChecks',
-        'textOfData',
+        'plainWithWords',
+        'runToolCall',
         'toolGuard',
+        'variantOf',
         'warnOfFault',
         'warnOperator',
       ],
+      text: [
+        'LinesError',
+        'isRetryableStatus',
+        'linesOf',
+        'parseRetryAfter',
+        'printable',
+        'retryDelayMs',
+        'reviewerWords',
+      ],
       verify: ['verifyGuard'],
-      webhook: ['SeenWebhooks', 'WEBHOOK_TYPES', 'WebhookVerificationError', 'verifyWebhook'],
+      webhook: ['SeenWebhooks', 'WEBHOOK_TYPES', 'WebhookVerificationError', 'readWebhookChecks', 'verifyWebhook'],
       refusal: 'question_refused',
     })
   })

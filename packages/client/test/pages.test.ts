@@ -23,6 +23,19 @@ describeTransports('pages', (rig) => {
     ])
   })
 
+  it('keeps its filters when the caller changes the object that it gave', async () => {
+    const { stub, open } = rig()
+    stub.answer(pageOf(['dec_2'], 'c2'), pageOf(['dec_1'], null))
+    const query: { effect: 'deny' | 'allow' } = { effect: 'deny' }
+    const list = open().decisions.list(query)
+    query.effect = 'allow'
+    expect(await idsOf(list)).toEqual(['dec_2', 'dec_1'])
+    expect(stub.requests.map(({ url }) => url)).toEqual([
+      '/v1/decisions?effect=deny',
+      '/v1/decisions?effect=deny&cursor=c2',
+    ])
+  })
+
   it('asks for nothing until it is walked, and for no page beyond the one it is left in', async () => {
     const { stub, open } = rig()
     stub.answer(pageOf(['pol_2', 'pol_1'], 'c2'))
@@ -32,7 +45,7 @@ describeTransports('pages', (rig) => {
     expect(stub.requests).toHaveLength(1)
   })
 
-  it('begins anew each time it is walked', async () => {
+  it('begins again each time it is walked', async () => {
     const { stub, open } = rig()
     stub.answer(pageOf(['pol_1'], null))
     const list = open().policies.list()

@@ -7,7 +7,7 @@ import { rejectionOf } from './transports.js'
 
 const asked = { action: 'a.b' }
 const job = { idempotencyKey: 'thread-1', holder: 'job-1' }
-const interrupt = new Error('a person has to say more')
+const interrupt = new Error('a person must say more')
 const isPause = (error: unknown): boolean => error === interrupt
 
 /** A decision point that knows a key again, uses a permit up once, and says which calls came. */
@@ -240,7 +240,7 @@ describe('the tag of an admission', () => {
   it('has to be a string', async () => {
     const { point, heard } = startPoint()
     const denied = await denialOf(point.admit(asked, { tag: 7 as never }))
-    expect(denied).toMatchObject({ reason: 'mapping_failed', cause: { message: 'tag has to be a string' } })
+    expect(denied).toMatchObject({ reason: 'mapping_failed', cause: { message: 'tag must be a string' } })
     expect(heard.events).toMatchObject([{ type: 'denied', tag: null }])
   })
 })
@@ -276,5 +276,5 @@ it('claims what was reviewed by `claimHolder`, and goes on with it by that alone
     ['decisions', 'process-1'],
   ])
   const faulty = point.admit(asked, { ...job, claimHolder: '' })
-  expect((await denialOf(faulty)).cause).toMatchObject({ message: 'claimHolder has to be a text that is not empty' })
+  expect((await denialOf(faulty)).cause).toMatchObject({ message: 'claimHolder must be a text that is not empty' })
 })

@@ -313,6 +313,12 @@ const EXPECTATIONS: Readonly<Record<string, Expectation>> = {
     url: `/v1/audit/proof?decision_id=${id}`,
     answer: { decision_id: id, data: [] },
   },
+  'audit.records': {
+    call: (client) => client.audit.records({ kind: 'decision', id }).page(),
+    method: 'GET',
+    url: `/v1/audit/records?kind=decision&id=${id}`,
+    answer: page,
+  },
   'audit.consistency': {
     call: (client) => client.audit.consistency({ log: 'a1', from: 12 }),
     method: 'GET',

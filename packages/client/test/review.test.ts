@@ -25,7 +25,7 @@ async function reviewed({ stub, open }: Rig) {
   return { stub, lifecycle, client, decision, id: decision.id }
 }
 
-/** Answers a request whose path ends so in another way, so many times; all else as the lifecycle does. */
+/** Answers a request whose path ends so in another way, this many times; all else as the lifecycle does. */
 function except(lifecycle: StubLifecycle, ending: string, ...others: readonly StubAnswer[]): StubAnswer {
   const left = [...others]
   return (request, response) => {

@@ -22,7 +22,7 @@ function shown(error: unknown): string {
 }
 
 describeTransports('secrets', (rig) => {
-  it('are in no picture of the client', () => {
+  it('are not shown by a logged client', () => {
     const client = rig().open({ headers: { 'x-proxy': PROXY_SECRET } })
     const pictures = [
       inspect(client, { depth: 20, showHidden: true, getters: true }),

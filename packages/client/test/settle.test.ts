@@ -74,6 +74,12 @@ describeTransports('a guarded action', (rig) => {
       () => 1,
       [['reject', { reason: 'dry run' }]],
     ],
+    [
+      'by an object with a hidden member',
+      () => Object.defineProperty({ settle: 'confirm', amount: 2 } as const, '__source', { value: 'ledger' }),
+      () => 1,
+      [['confirm', { amount: 2 }]],
+    ],
     ['not at all', () => ({ settle: 'leave' }), () => 1, []],
     ['by default, where it says nothing', () => undefined, () => 1, [['confirm', {}]]],
     [
@@ -305,7 +311,7 @@ describeTransports('an admission', (rig) => {
     expect(stub.requests).toHaveLength(1)
   })
 
-  it('shows its permit to who asks for it, and in no picture', async () => {
+  it('shows its permit on request, and never in a log', async () => {
     const admission = await admit()
     expect(admission.permit_token).toMatch(/^ey/)
     expect(JSON.stringify([admission, { ...admission }])).not.toContain(admission.permit_token)

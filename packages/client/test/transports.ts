@@ -6,7 +6,7 @@ import type { CountersignOptions } from '../src/options.js'
 
 export const API_KEY = 'cs_sk_9q8w7e6r5t4y3u2i1o0pAsDfGhJkLzXcVbNmQwErTyU000000'
 
-/** What a test of the one suite is given, anew for each test. */
+/** What a test of the one suite is given, new for each test. */
 export interface Rig {
   readonly stub: StubDecisionPoint
   /** A client of the stub that does not retry unless told. Closed after the test. */

@@ -64,7 +64,7 @@ describe('a delivery', () => {
     expect(await verify()).toEqual({ id: ID, ...EVENT })
   })
 
-  it('can be bytes, whoever owns them', async () => {
+  it('can be bytes, no matter who owns them', async () => {
     const whole = Buffer.from(`before${BODY}after`)
     const part = whole.subarray(6, whole.length - 5)
     expect(await verify({ body: part })).toEqual({ id: ID, ...EVENT })
@@ -390,7 +390,7 @@ describe('the memory of deliveries', () => {
     const seen = new SeenWebhooks({ now: () => NOW * 1000 })
     expect(await refusalOf({ seen })).toBe('accepted')
     expect(await refusalOf({ seen })).toBe('replayed')
-    // Sent again by the server, which signs anew: still the same event.
+    // Sent again by the server, with a new signature: still the same event.
     expect(await refusalOf({ seen, headers: headersOf(BODY, { timestamp: String(NOW + 5) }) })).toBe('replayed')
     expect(await refusalOf({ seen, headers: headersOf(BODY, { id: `${ID}2` }) })).toBe('accepted')
   })

@@ -5,8 +5,8 @@ import type { Immutable } from './immutable.js'
 import { TimestampSchema } from './timestamp.js'
 
 /**
- * What makes an account one account. `unit` in lower case, for case does not count; `agent_id` null unless the budget's
- * scope is the agent; `starts_at` of the period, null for `total`.
+ * The members that identify an account. `unit` is in lower case, because case is ignored; `agent_id` is null unless the
+ * budget's scope is the agent; `starts_at` is the start of the period, null for `total`.
  */
 export interface AccountKey {
   readonly policy_id: string

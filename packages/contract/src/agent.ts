@@ -12,17 +12,17 @@ const registrationShape = {
   metadata: factsSchema().nullish(),
 }
 
-/** Registers an agent. A null member is an absent one. */
+/** Registers an agent. A null member counts as absent. */
 export const AgentCreateSchema = z
   .strictObject({ id: AgentIdSchema, ...registrationShape })
   .meta({ id: 'AgentCreate', title: 'Agent' })
 export type AgentCreate = Immutable<z.infer<typeof AgentCreateSchema>>
 
-/** The whole registration: what is absent is empty from then on. */
+/** The whole registration: absent members become empty. */
 export const AgentUpdateSchema = z.strictObject(registrationShape).meta({ id: 'AgentUpdate', title: 'Agent' })
 export type AgentUpdate = Immutable<z.infer<typeof AgentUpdateSchema>>
 
-/** Stops an agent; `reason` is kept with it. */
+/** Suspends an agent; `reason` is stored with it. */
 export const SuspendSchema = z
   .strictObject({ reason: textOf(0, LIMITS.reasonLength).nullish() })
   .meta({ id: 'Suspend', title: 'Suspension' })

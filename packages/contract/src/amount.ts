@@ -1,18 +1,18 @@
 import { z } from 'zod'
 import { LIMITS } from './limits.js'
 
-/** Decimals of the shortest text that reads back as this double: 0.5 has 1, 1e-7 has 7. */
+/** Returns the number of decimals of the shortest text that parses to this double: 0.5 has 1, 1e-7 has 7. */
 function decimalsOf(value: number): number {
   const [digits = '', exponent = '0'] = String(value).split('e')
   return (digits.split('.')[1]?.length ?? 0) - Number(exponent)
 }
 
-/** Whether a number is an amount of money that a person writes: 0 to 1e12, at most 6 decimals. */
+/** Whether a number is an amount that a person may write: 0 to 1e12, at most 6 decimals. */
 export function isAmount(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value <= LIMITS.amount && decimalsOf(value) <= LIMITS.amountDecimals
 }
 
-/** `isAmount` in words. */
+/** The rule of `isAmount` in words. */
 export const AMOUNT_RULE = `0 to ${LIMITS.amount} with at most ${LIMITS.amountDecimals} decimals`
 
 /** An amount that a person writes, in the unit of its budget. */
@@ -21,5 +21,5 @@ export const AmountSchema = z
   .refine(isAmount, { error: `must be ${AMOUNT_RULE}` })
   .meta({ minimum: 0, maximum: LIMITS.amount })
 
-/** What was really spent: rounded half up to 1e-6, a positive amount never to 0. */
+/** The amount really spent: rounded half up to 1e-6, but a positive amount never becomes 0. */
 export const SpentAmountSchema = z.number().min(0).max(LIMITS.amount)

@@ -30,7 +30,9 @@ export const LogCheckpointSchema = z
   .meta({ id: 'LogCheckpoint' })
 export type LogCheckpoint = Immutable<z.infer<typeof LogCheckpointSchema>>
 
-/** The newest checkpoint of the root log: its leaves are the checkpoints of all logs, in the order in which they were made. */
+/**
+ * The newest checkpoint of the root log, whose leaves are the checkpoints of all logs in the order of their creation.
+ */
 export const RootCheckpointSchema = z.strictObject(checkpointShape).meta({ id: 'RootCheckpoint' })
 export type RootCheckpoint = Immutable<z.infer<typeof RootCheckpointSchema>>
 
@@ -42,13 +44,15 @@ export const CheckpointsSchema = z
   .meta({ id: 'Checkpoints' })
 export type Checkpoints = Immutable<z.infer<typeof CheckpointsSchema>>
 
-/** That a leaf is in the tree of a checkpoint. */
+/** Proof that a leaf is in the tree of a checkpoint. */
 const InclusionProofSchema = z
   .strictObject({
     index: position(),
-    path: z.array(hash()).meta({ description: 'From the hash beside the leaf up to the one below the root.' }),
+    path: z
+      .array(hash())
+      .meta({ description: 'The hashes from the sibling of the leaf up to the one below the root.' }),
     checkpoint: z.string().meta({ description: 'The signed note of the checkpoint.' }),
-    proof: z.string().meta({ description: 'The same as a file: a C2SP tlog-proof.' }),
+    proof: z.string().meta({ description: 'The same proof as a file: a C2SP tlog-proof.' }),
   })
   .meta({ id: 'InclusionProof' })
 export type InclusionProof = Immutable<z.infer<typeof InclusionProofSchema>>
@@ -58,16 +62,17 @@ export const EntryProofSchema = z
     entry: AuditEntrySchema,
     inclusion: InclusionProofSchema.nullable().meta({
       description:
-        'In the newest checkpoint of its log. Null while the entry is under none yet: ask again a second later.',
+        'The inclusion of the entry in the newest checkpoint of its log. Null while no checkpoint covers the entry: ask again a second later.',
     }),
     checkpoint_inclusion: InclusionProofSchema.nullable().meta({
-      description: 'Of that checkpoint in the newest one of the root log. Null without `inclusion`.',
+      description:
+        'The inclusion of that checkpoint in the newest checkpoint of the root log. Null without `inclusion`.',
     }),
   })
   .meta({ id: 'EntryProof' })
 export type EntryProof = Immutable<z.infer<typeof EntryProofSchema>>
 
-/** Proofs of all entries of a decision, the oldest first. */
+/** Proofs of all entries of a decision, oldest first. */
 export const DecisionProofSchema = z
   .strictObject({ decision_id: IdSchema('dec'), data: z.array(EntryProofSchema) })
   .meta({ id: 'DecisionProof' })
@@ -83,7 +88,12 @@ export const ConsistencyProofSchema = z
   .meta({ id: 'ConsistencyProof' })
 export type ConsistencyProof = Immutable<z.infer<typeof ConsistencyProofSchema>>
 
-/** A line of an export of the audit logs. All others are entries. */
+/** The last line of an export that the server could not complete. */
+export const ExportProblemSchema = z
+  .strictObject({ problem: z.string().meta({ description: 'What is missing, as a sentence.' }) })
+  .meta({ id: 'ExportProblem' })
+
+/** The line of an export that contains a checkpoint. All other lines are entries. */
 export const ExportedCheckpointSchema = z
   .strictObject({ checkpoint: z.string().meta({ description: 'The signed note of a checkpoint.' }) })
   .meta({ id: 'ExportedCheckpoint' })

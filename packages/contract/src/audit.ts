@@ -4,7 +4,7 @@ import type { Immutable } from './immutable.js'
 import { jsonObject } from './json.js'
 import { TimestampSchema } from './timestamp.js'
 
-/** What an audit entry can tell of. */
+/** Every type of audit entry. */
 export const AUDIT_TYPES = [
   'decision.created',
   'decision.approved',
@@ -38,13 +38,15 @@ export const AUDIT_TYPES = [
   'signing_key.rotated',
   'signing_key.revoked',
   'store.loss_accepted',
+  'log.rewrite_accepted',
   'request.erased',
-  // The place of a record that never became durable.
+  'decisions.removed',
+  // Fills the position of a record that never became durable.
   'void',
 ] as const
 export type AuditType = (typeof AUDIT_TYPES)[number]
 
-/** One decision, transition of a decision, or change; `leaf` is the hash of the entry's JCS form. */
+/** An entry for one decision, transition of a decision, or change; `leaf` is the hash of the entry's JCS form. */
 export const AuditEntrySchema = z
   .strictObject({
     id: IdSchema('aud'),
@@ -52,10 +54,9 @@ export const AuditEntrySchema = z
     index: z.int().min(0).meta({ description: 'Position in that log.' }),
     at: TimestampSchema,
     type: z.enum(AUDIT_TYPES),
-    actor: z
-      .string()
-      .nullable()
-      .meta({ description: 'Id of the API key that made the change; null for a change by the clock.' }),
+    actor: z.string().nullable().meta({
+      description: 'Id of the API key that made the change; null for a change without an API key, such as an expiry.',
+    }),
     subject: z.string().meta({ description: 'Id of the object that was changed.' }),
     agent_id: z.string().nullable(),
     data: jsonObject('Details of the event; the members depend on `type`.'),
@@ -64,7 +65,7 @@ export const AuditEntrySchema = z
   .meta({ id: 'AuditEntry' })
 export type AuditEntry = Immutable<z.infer<typeof AuditEntrySchema>>
 
-/** What a call that erases the requests of an agent has done. */
+/** The result of a call that erases the requests of an agent. */
 export const ErasedRequestsSchema = z
   .strictObject({
     agent_id: z.string(),

@@ -13,7 +13,7 @@ export type BudgetPeriod = (typeof BUDGET_PERIODS)[number]
 const isContextReference = (value: unknown): value is string => typeof value === 'string' && isContextPath(value)
 const contextPathJsonSchema = { type: 'string', pattern: PATH_PATTERNS.context }
 
-/** How much may be spent in a period. Source: docs/concepts/policies.md "Members". */
+/** The most that may be spent in a period. Source: docs/concepts/policies.md "Members". */
 export const BudgetSchema = z
   .strictObject({
     limit: AmountSchema.meta({ description: 'The most that may be spent in a period.' }),
@@ -26,14 +26,14 @@ export const BudgetSchema = z
       .array(countedItem(ActionPatternSchema))
       .min(1)
       .exactOptional()
-      .meta({ description: 'Every action when absent.' }),
+      .meta({ description: 'Default: every action.' }),
     amount: z
       .custom<string | number>((value) => isContextReference(value) || (isAmount(value) && value > 0), {
         error: `must be a path that starts with context. or a number above ${AMOUNT_RULE}`,
       })
       .meta({
         anyOf: [contextPathJsonSchema, { type: 'number', exclusiveMinimum: 0, maximum: LIMITS.amount }],
-        description: 'The path of the amount, or a fixed amount for each decision; `context.amount` when absent.',
+        description: 'The path of the amount, or a fixed amount for each decision. Default: `context.amount`.',
       })
       .exactOptional(),
     currency: z
@@ -41,19 +41,19 @@ export const BudgetSchema = z
       .meta({
         ...contextPathJsonSchema,
         description:
-          'The path of the currency, which every request must have. When absent, `context.currency` is compared if the request has it.',
+          'The path of the currency, which every request must have. Without it, `context.currency` is compared if the request has one.',
       })
       .exactOptional(),
     scope: z
       .enum(['policy', 'agent'])
       .exactOptional()
-      .meta({ description: 'One account for the policy, or one for each agent; `policy` when absent.' }),
-    on_exceed: z.enum(['deny', 'review']).exactOptional().meta({ description: '`deny` when absent.' }),
+      .meta({ description: 'One account for the policy, or one for each agent. Default: `policy`.' }),
+    on_exceed: z.enum(['deny', 'review']).exactOptional().meta({ description: 'Default: `deny`.' }),
   })
   .meta({ id: 'Budget', title: 'Budget' })
 export type Budget = Immutable<z.infer<typeof BudgetSchema>>
 
-/** Fills in what a budget leaves out, apart from `currency`: to set it asks for more than its default does. */
+/** Fills in the defaults of a budget, except `currency`: setting it demands more than its default does. */
 export function withBudgetDefaults(budget: Budget): Budget {
   const {
     limit,

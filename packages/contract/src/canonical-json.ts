@@ -1,9 +1,9 @@
 /**
- * The canonical JSON of a value: one text, whatever the order of its members.
+ * Returns the canonical JSON of a value: the same text for any order of its members.
  *
- * As in `JSON.stringify`, members that are undefined or symbols are left out, and `toJSON` speaks for its object.
+ * As in `JSON.stringify`, undefined and symbol members are left out, and `toJSON` is called.
  *
- * @throws TypeError when the value holds what JSON cannot: a number that is not finite, a lone surrogate, a cycle
+ * @throws TypeError when the value contains what JSON cannot: a number that is not finite, a lone surrogate, a cycle
  *
  * Source: RFC 8785.
  */
@@ -16,7 +16,7 @@ export function canonicalJson(value: unknown): string {
 const SPECIAL = /[\u0000-\u001f"\\\ud800-\udfff]/
 const LONE_SURROGATE = /\p{Surrogate}/u
 
-/** @param around the objects that hold the value, outermost first */
+/** @param around the objects that contain the value, outermost first */
 function textOf(value: unknown, around: object[]): string {
   if (typeof value === 'string') return stringText(value)
   if (value === null || typeof value === 'boolean' || Number.isFinite(value)) return `${value}`

@@ -5,7 +5,7 @@ import type { Immutable } from './immutable.js'
 import { LIMITS } from './limits.js'
 import { ActionSchema, AgentIdSchema } from './names.js'
 
-/** Which effects an agent can ever get for these actions. */
+/** Asks which effects an agent can ever get for these actions. */
 export const CapabilitiesRequestSchema = z
   .strictObject({
     agent_id: AgentIdSchema,
@@ -22,19 +22,19 @@ export const CapabilitiesRequestSchema = z
   })
 export type CapabilitiesRequest = Immutable<z.infer<typeof CapabilitiesRequestSchema>>
 
-/** What a request for one action can get. */
+/** The effects that a request for one action can get. */
 export const CapabilitySchema = z
   .strictObject({
     action: ActionSchema,
     effects: z.array(z.enum(EFFECTS)).min(1).meta({
       description:
-        'The effects that a request for this action can get, sorted by name. The list is never too short, but may contain an effect that no request gets.',
+        'The effects that a request for this action can get, sorted by name. The list is never incomplete, but may contain an effect that no request gets.',
     }),
   })
   .meta({ id: 'Capability' })
 export type Capability = Immutable<z.infer<typeof CapabilitySchema>>
 
-/** Nothing is decided or recorded. */
+/** The answer about an agent's capabilities. Nothing is decided or recorded. */
 export const CapabilitiesSchema = z
   .strictObject({
     agent_id: AgentIdSchema,

@@ -4,14 +4,16 @@ import { LIMITS } from './limits.js'
 import { isOperator, OPERATORS, type OperatorObject } from './operators.js'
 import { FIXED_PATHS, isPath, PATH_PATTERNS } from './path.js'
 
-/** Path -> operators, and the groups `$or`, `$and` (lists of conditions) and `$not`; all members have to hold. */
+/**
+ * Maps paths to operators, and has the groups `$or`, `$and` (lists of conditions) and `$not`; all members must hold.
+ */
 export type Conditions = { readonly [pathOrGroup: string]: OperatorObject | readonly Conditions[] | Conditions }
 
 type Place = readonly PropertyKey[]
 interface Fault {
   readonly path: Place
   readonly message: string
-  /** What may have been meant instead of the last step of the path. */
+  /** Names that may have been meant instead of the last step of the path. */
   readonly names?: readonly string[]
 }
 
@@ -67,22 +69,24 @@ const OPERATOR_OBJECT = {
   minProperties: 1,
 }
 
-/** Conditions of a rule. A place that is wrong is named exactly; what is wrong with a right-hand side, at its operator. */
+/** Conditions of a rule. Faults name the exact place; a faulty right-hand side is reported at its operator. */
 export const ConditionsSchema = z
   .custom<Conditions>()
   .meta({
     id: 'Conditions',
     type: 'object',
     description:
-      'Maps paths to operators. The groups `$or`, `$and` (lists of conditions) and `$not` nest at most 8 deep. All members must hold. ' +
+      'Maps paths to operators. The groups `$or`, `$and` (lists of conditions) and `$not` nest at most 8 deep. All members must be true. ' +
       'Paths: `agent_id`, `action`, `resource`, `resource.type`, `resource.id`, `context.<field>`, `agent.<field>`, `now.hour`, `now.weekday`.',
-    // As patterns alone: beside named members, generators of types demand of those what holds for all others.
+    // Uses patterns only: if members were named beside them, type generators would require of those what holds for all
+    // others. `propertyNames` rejects other members; with `additionalProperties: false`, clients that ignore patterns
+    // would drop all conditions.
     patternProperties: {
       [PATH_PATTERNS.any]: OPERATOR_OBJECT,
       '^\\$(or|and)$': { type: 'array', items: SELF, minItems: 1 },
       '^\\$not$': SELF,
     },
-    additionalProperties: false,
+    additionalProperties: { description: 'Operators for a path, or a group.' },
     propertyNames: {
       type: 'string',
       anyOf: [{ pattern: PATH_PATTERNS.any }, { enum: GROUPS }],

@@ -1,21 +1,23 @@
 import { z } from 'zod'
-import { isJsonObject, type JsonObject } from './json.js'
+import { ANY_JSON, isJsonObject, type JsonObject } from './json.js'
 import { LIMITS } from './limits.js'
 
-/** Keys that reach an object's prototype in careless code. The JSON reader refuses them everywhere. */
+/** Keys that reach an object's prototype in careless code. The JSON reader rejects them everywhere. */
 const PROTOTYPE_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const NOT_IN_KEY = /^\$|[.\u0000-\u001f\u007f-\u009f]/
 
-/** The same for JSON Schema, but for the keys of prototypes, and with code points counted where the wire counts code units. */
+/**
+ * The same rule for JSON Schema, without the prototype keys, and counting code points where the wire counts code units.
+ */
 export const CONTEXT_KEY_PATTERN = `[^.$\\u0000-\\u001f\\u007f-\\u009f][^.\\u0000-\\u001f\\u007f-\\u009f]{0,${LIMITS.contextKeyLength - 1}}`
 
-/** Whether a context or metadata may hold this key, and a path may name it. */
+/** Whether a context or metadata may have this key, and a path may name it. */
 export function isContextKey(key: string): boolean {
   return key.length >= 1 && key.length <= LIMITS.contextKeyLength && !NOT_IN_KEY.test(key) && !PROTOTYPE_KEYS.has(key)
 }
 
-/** A place inside a value, as a chain up to its root. */
+/** A place inside a value, linked to its parents up to the root. */
 interface Place {
   readonly key: PropertyKey
   readonly parent: Place | null
@@ -28,8 +30,8 @@ function pathOf(place: Place): PropertyKey[] {
 }
 
 /**
- * The places of all keys that a context may not hold; what lies below a faulty key is not looked at.
- * Keeps its own stack, so that no depth of nesting can overflow ours.
+ * Finds all keys that a context may not have; does not look below a faulty key. Uses its own stack, so that deep
+ * nesting cannot overflow the call stack.
  */
 function faultyKeys(root: JsonObject): Place[] {
   const faulty: Place[] = []
@@ -54,7 +56,7 @@ export function factsSchema() {
     .custom<JsonObject>()
     .meta({
       type: 'object',
-      additionalProperties: true,
+      additionalProperties: ANY_JSON,
       propertyNames: { type: 'string', pattern: `^${CONTEXT_KEY_PATTERN}$` },
       description: `Any JSON. A key, at any depth, has 1 to ${LIMITS.contextKeyLength} characters, no dot, no control character and no \`$\` at its start.`,
     })

@@ -4,13 +4,13 @@ import type { Immutable } from './immutable.js'
 import { LIMITS } from './limits.js'
 import { ActionSchema, AgentIdSchema, ResourceSchema, textOf } from './names.js'
 
-/** Who runs an action, so that it runs once. */
+/** The job that runs an action, named so that the action runs once. */
 export const HolderSchema = textOf(1, LIMITS.holderLength).meta({
   description:
     'Names the job that will run the action: the same after a restart of that job, different for every other job.',
 })
 
-/** What is asked. A null member is an absent one. */
+/** The request for a decision. A null member counts as absent. */
 export const DecisionRequestSchema = z
   .strictObject({
     agent_id: AgentIdSchema,

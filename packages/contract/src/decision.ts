@@ -4,9 +4,10 @@ import { EFFECTS } from './effect.js'
 import { IdSchema, PolicyIdSchema } from './id.js'
 import type { Immutable } from './immutable.js'
 import { jsonObject } from './json.js'
+import { LIMITS } from './limits.js'
 import { TimestampSchema } from './timestamp.js'
 
-/** Where a decision can stand. Only `authorized` lets an action run. */
+/** The states of a decision. Only `authorized` lets an action run. */
 export const DECISION_STATUSES = [
   'authorized',
   'denied',
@@ -19,7 +20,7 @@ export const DECISION_STATUSES = [
 ] as const
 export type DecisionStatus = (typeof DECISION_STATUSES)[number]
 
-/** Why a decision came out as it did. */
+/** The reasons for the result of a decision. */
 export const REASON_CODES = [
   'rule_matched',
   'no_matching_policy',
@@ -35,10 +36,13 @@ export const REASON_CODES = [
 ] as const
 export type ReasonCode = (typeof REASON_CODES)[number]
 
-/** What a program or a model may do after a deny or a review. */
+/**
+ * What a program or a model may do when a decision does not permit the action, or not yet. `now` applies once it is
+ * approved.
+ */
 export const AdviceSchema = z
   .strictObject({
-    retry: z.enum(['never', 'changed', 'after', 'after_approval']),
+    retry: z.enum(['never', 'changed', 'after', 'after_approval', 'now']),
     after: TimestampSchema.optional(),
     max_amount: z.number().optional(),
     message: z.string(),
@@ -63,7 +67,7 @@ export const ReviewSchema = z
   .meta({ id: 'Review' })
 export type Review = Immutable<z.infer<typeof ReviewSchema>>
 
-/** What became of the action; `amount` in the unit of its budget. */
+/** The outcome of the action; `amount` is in the unit of its budget. */
 export const OutcomeSchema = z
   .strictObject({
     result: z.enum(['confirmed', 'rejected']),
@@ -77,7 +81,7 @@ export const OutcomeSchema = z
   .meta({ id: 'Outcome' })
 export type Outcome = Immutable<z.infer<typeof OutcomeSchema>>
 
-/** A budget that was asked: amounts in its unit, `remaining` and `over_limit` right after. */
+/** A budget that was asked: amounts are in its unit, `remaining` and `over_limit` are as of right after. */
 export const DecisionBudgetSchema = z
   .strictObject({
     policy_id: z.string(),
@@ -93,7 +97,7 @@ export const DecisionBudgetSchema = z
   .meta({ id: 'DecisionBudget' })
 export type DecisionBudget = Immutable<z.infer<typeof DecisionBudgetSchema>>
 
-/** What a shadow policy would have said. */
+/** The result that a shadow policy would have given. */
 export const ShadowSchema = z
   .strictObject({ policy_id: PolicyIdSchema, effect: z.enum(EFFECTS), rule: z.int() })
   .meta({ id: 'Shadow' })
@@ -120,12 +124,15 @@ const decisionShape = {
   outcome: OutcomeSchema.nullable(),
   advice: AdviceSchema.nullable(),
   shadow: z.array(ShadowSchema).optional().meta({ description: 'Only for a key with `policies:read`.' }),
-  permit_token: z.string().optional().meta({ description: 'Only while authorized, and only for the key that asked.' }),
+  permit_token: z
+    .string()
+    .optional()
+    .meta({ description: 'Present only while authorized, and only for the key that requested the decision.' }),
 }
 
 /**
- * A decision as POST answers it. The action may run only if `status` is `authorized`, `expires_at` is ahead, and agent,
- * action and resource are the ones asked about; anything else, or no answer, stops it.
+ * A decision as POST returns it. The action may run only if `status` is `authorized`, `expires_at` is in the future,
+ * and agent, action and resource are the requested ones; in any other case, or without an answer, it must not run.
  */
 export const DecisionSchema = z.strictObject(decisionShape).meta({ id: 'Decision' })
 export type Decision = Immutable<z.infer<typeof DecisionSchema>>
@@ -133,16 +140,16 @@ export type Decision = Immutable<z.infer<typeof DecisionSchema>>
 const detailShape = {
   request_hash: z.string().nullable().meta({
     description:
-      'base64url SHA-256 of the JCS form of agent_id, action, resource and context. Null when the request was erased.',
+      'base64url SHA-256 of the JCS form of agent_id, action, resource and context. Null if the request was erased.',
   }),
   request_erased_at: TimestampSchema.optional().meta({
-    description: 'Only when the request was erased: `resource`, `context` and `request_hash` are null then.',
+    description: 'Present only if the request was erased; then `resource`, `context` and `request_hash` are null.',
   }),
   key_id: z.string().meta({ description: 'The API key that requested the decision.' }),
   request_id: z.string(),
 }
 
-/** A decision as GET and lists answer it: with what was asked, by whom. */
+/** A decision as GET and lists return it: with the request, and the key that made it. */
 export const DecisionDetailSchema = z
   .strictObject({ ...decisionShape, context: jsonObject('As the request gave it.').nullable(), ...detailShape })
   .meta({ id: 'DecisionDetail' })
@@ -150,9 +157,23 @@ export type DecisionDetail = Immutable<z.infer<typeof DecisionDetailSchema>>
 
 const { permit_token: _permit, ...eventShape } = {
   ...decisionShape,
-  shadow: decisionShape.shadow.meta({ description: 'Only in webhooks, which are sent whole policies, too.' }),
+  shadow: decisionShape.shadow.meta({ description: 'Only in webhooks, which also receive whole policies.' }),
 }
 
-/** A decision as events show it: as of the event, without the permit and the context. */
-export const EventDecisionSchema = z.strictObject({ ...eventShape, ...detailShape }).meta({ id: 'EventDecision' })
+const omitted = (member: string, most: number) =>
+  z
+    .int()
+    .positive()
+    .optional()
+    .meta({ description: `How many of \`${member}\` are omitted. Present only if the decision has more than ${most}.` })
+
+const omittedShape = {
+  budgets_omitted: omitted('budgets', LIMITS.eventBudgets),
+  shadow_omitted: omitted('shadow', LIMITS.eventShadow),
+}
+
+/** A decision as events show it: as of the event, without the permit and the context. It is smaller than 64 KiB. */
+export const EventDecisionSchema = z
+  .strictObject({ ...eventShape, ...detailShape, ...omittedShape })
+  .meta({ id: 'EventDecision' })
 export type EventDecision = Immutable<z.infer<typeof EventDecisionSchema>>

@@ -1,3 +1,3 @@
-/** What a rule, and a decision, can say. */
+/** The possible effects of a rule and of a decision. */
 export const EFFECTS = ['allow', 'deny', 'review', 'log'] as const
 export type Effect = (typeof EFFECTS)[number]

@@ -7,7 +7,7 @@ export interface ErrorEntry {
   readonly title: string
   /** Whether the same request may succeed when sent again unchanged. */
   readonly retryable: boolean
-  /** What the caller should do, one or two sentences. */
+  /** What the caller should do, in one or two sentences. */
   readonly remedy: string
 }
 
@@ -57,7 +57,7 @@ export const ERRORS = {
   },
   insecure_origin: {
     status: 403,
-    title: 'Signing in over plain HTTP is only possible on the machine of the server.',
+    title: "Signing in over plain HTTP is only possible on the server's machine.",
     retryable: false,
     remedy:
       'Open the dashboard over HTTPS, for example behind a proxy that terminates TLS, or through a tunnel: `ssh -L 8787:127.0.0.1:8787 <host>`, then `http://127.0.0.1:8787`.',
@@ -70,9 +70,10 @@ export const ERRORS = {
   },
   key_too_wide: {
     status: 403,
-    title: 'A key cannot act on a key that has more rights.',
+    title: 'A key cannot act on a key that has more permissions.',
     retryable: false,
-    remedy: 'Stay within the scopes, agents and expiry of the calling key, or call with a key that has more rights.',
+    remedy:
+      'Stay within the scopes, agents and expiry of the calling key, or call with a key that has more permissions.',
   },
   not_own_key: {
     status: 403,
@@ -85,7 +86,7 @@ export const ERRORS = {
     status: 403,
     title: 'A key cannot review a decision that it or a related key requested.',
     retryable: false,
-    remedy: 'Have a person approve or decline it with a key of another origin.',
+    remedy: 'Let a person approve or decline it with a key that is not related to the requesting key.',
   },
   not_asker: {
     status: 403,
@@ -166,6 +167,13 @@ export const ERRORS = {
     title: 'This is the last live key with the scope *.',
     retryable: false,
     remedy: 'Create another key with the scope `*` first.',
+  },
+  log_rewritten: {
+    status: 409,
+    title: 'The audit log does not continue from what this server has signed.',
+    retryable: false,
+    remedy:
+      'The log in the store was changed, or the store is older than the data directory. `detail` says what differs. Find out why, then restore the store or run `countersign audit accept-rewrite`. Decisions continue in the meantime.',
   },
   webhook_disabled: {
     status: 409,

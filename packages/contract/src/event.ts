@@ -1,4 +1,4 @@
-/** The events that webhooks and live events send. `event-catalogue.ts` says when each is sent and what it holds. */
+/** The events that webhooks and live events send. `event-catalogue.ts` says when each is sent and what it contains. */
 import { z } from 'zod'
 import { BudgetAccountSchema } from './account.js'
 import { EventDecisionSchema } from './decision.js'
@@ -29,7 +29,9 @@ export const EVENT_TYPES = [
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
-/** What a webhook may be sent: also the event of POST /v1/webhooks/{id}/test, which nobody can ask for. */
+/**
+ * Every type that a webhook may receive: also the event of POST /v1/webhooks/{id}/test, which cannot be subscribed to.
+ */
 export const WEBHOOK_TYPES = [...EVENT_TYPES, 'webhook.test'] as const
 export type WebhookType = (typeof WEBHOOK_TYPES)[number]
 
@@ -47,33 +49,39 @@ export const LIVE_TYPES = [
 ] as const
 export type LiveType = (typeof LIVE_TYPES)[number]
 
-/** A creation of these effects is told of by an event of its own besides, so that a receiver can ask for these alone. */
+/**
+ * A created decision with one of these effects also sends a second event, so that a receiver can subscribe to these
+ * alone.
+ */
 const SECOND_TYPES: Readonly<Record<string, EventType>> = {
   deny: 'decision.denied',
   review: 'decision.review_requested',
 }
 
 /**
- * The types of the events that tell of one change, in order.
+ * Returns the types of the events that one change sends, in order.
  *
  * @param type of its audit entry or live event
- * @param effect of its decision, if it is of one
+ * @param effect of its decision, if it concerns one
  */
 export function typesOfChange<Type extends string>(type: Type, effect: unknown): readonly (Type | EventType)[] {
   const second = type === 'decision.created' ? SECOND_TYPES[effect as string] : undefined
   return second === undefined ? [type] : [type, second]
 }
 
-/** What `sequence` counts. */
+/** The description of `sequence`. */
 const sequence = z.int().nullable().meta({
   description:
-    'The number of this change of the decision or policy, from 1 on: of two events about the same object the higher number is the later state. Null for other objects.',
+    'Counts the changes of the decision or policy, starting at 1. If two events are about the same object, the higher number is the later state. Null for other objects.',
 })
 
-/** A body that a webhook gets, and the `data` of a live event. `data` depends on `type`: see the catalogue. */
+/**
+ * The body that a webhook receives, and the `data` of a live event. Its own `data` depends on `type`: see the
+ * catalogue.
+ */
 export interface Event<Type extends string = WebhookType, Data = unknown> {
   readonly type: Type
-  /** When it happened. */
+  /** When the change happened. */
   readonly timestamp: string
   readonly sequence: number | null
   readonly data: Data
@@ -92,7 +100,7 @@ export type LiveEvent = Immutable<z.infer<typeof LiveEventSchema>>
 
 const budgetShape = {
   ...BudgetAccountSchema.omit({ deleted_at: true }).shape,
-  decision_id: z.string().meta({ description: 'The decision after which it was noticed.' }),
+  decision_id: z.string().meta({ description: 'The decision that triggered the event.' }),
 }
 
 /** A budget that has reached a threshold. */
@@ -100,7 +108,7 @@ export const BudgetThresholdSchema = z
   .strictObject({
     ...budgetShape,
     threshold: z.union([z.literal(50), z.literal(80), z.literal(100)]).meta({
-      description: 'Percent of the limit that are spent or reserved.',
+      description: 'The percentage of the limit that is spent or reserved.',
     }),
   })
   .meta({ id: 'BudgetThreshold' })
@@ -108,6 +116,6 @@ export type BudgetThreshold = Immutable<z.infer<typeof BudgetThresholdSchema>>
 
 /** A budget that a decision was refused for. */
 export const BudgetExceededSchema = z
-  .strictObject({ ...budgetShape, amount: z.number().meta({ description: 'What the decision asked for.' }) })
+  .strictObject({ ...budgetShape, amount: z.number().meta({ description: 'The requested amount.' }) })
   .meta({ id: 'BudgetExceeded' })
 export type BudgetExceeded = Immutable<z.infer<typeof BudgetExceededSchema>>

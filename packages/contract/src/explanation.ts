@@ -6,7 +6,9 @@ import type { Json } from './json.js'
 
 const anyJson = (description: string) => z.custom<Json>((value) => value !== undefined).meta({ description })
 
-/** An operator that did not hold, or could not be told (`found` then says what stood at the path instead). */
+/**
+ * An operator that did not hold, or that could not be evaluated (`found` then says what the path contained instead).
+ */
 export const FailedConditionSchema = z
   .strictObject({
     path: z.string(),
@@ -19,11 +21,17 @@ export const FailedConditionSchema = z
       .meta({ description: 'Only if the condition is unknown: `missing`, or the type found.' }),
     redacted: z.literal(true).optional().meta({
       description:
-        "Only if the condition compares the agent's metadata and the key lacks `agents:read`: `actual` is null, and a `$ref` is shown as written.",
+        "Present only if the condition compares the agent's metadata and the key lacks `agents:read`. Then `actual` is null, and a `$ref` is shown as written.",
     }),
   })
   .meta({ id: 'FailedCondition' })
 export type FailedCondition = Immutable<z.infer<typeof FailedConditionSchema>>
+
+/** A pattern or an operator that held. */
+export const HeldConditionSchema = FailedConditionSchema.omit({ found: true })
+  .extend({ actual: anyJson('The value at the path; null when there is none.') })
+  .meta({ id: 'HeldCondition' })
+export type HeldCondition = Immutable<z.infer<typeof HeldConditionSchema>>
 
 const failedShape = {
   failed: z.array(FailedConditionSchema).meta({
@@ -31,26 +39,33 @@ const failedShape = {
   }),
   failed_omitted: z.int().min(1).optional().meta({
     description:
-      'How many more conditions failed. The list has at most 20 for each rule, and a million characters in all.',
+      'How many more conditions failed. The list has at most 20 for each rule, and a million characters in total.',
   }),
 }
 
-/** How far a rule came: see `RuleExplanationSchema`. */
+/** The possible results of a rule: see `RuleExplanationSchema`. */
 export const RULE_RESULTS = ['matched', 'action', 'resource', 'condition', 'unknown', 'not_reached'] as const
 export type RuleResult = (typeof RULE_RESULTS)[number]
 
-/** What came of a rule: matched, the first part of it that is false, unknown, or not reached. */
+/** The result of a rule: matched, the first part of it that is false, unknown, or not reached. */
 export const RuleExplanationSchema = z
   .strictObject({
     rule: z.int(),
     effect: z.enum(EFFECTS),
     result: z.enum(RULE_RESULTS),
     ...failedShape,
+    held: z.array(HeldConditionSchema).optional().meta({
+      description:
+        'Present only if the rule matched: its patterns, and the conditions that were true. Absent if the explanation ran out of steps before this rule.',
+    }),
+    held_omitted: z.int().min(1).optional().meta({
+      description: 'How many more conditions were true. Both lists share the limits of `failed`.',
+    }),
   })
   .meta({ id: 'RuleExplanation' })
 export type RuleExplanation = Immutable<z.infer<typeof RuleExplanationSchema>>
 
-/** What came of a policy; `rules` is empty for one that takes no part. */
+/** The result of a policy; `rules` is empty for a policy that takes no part. */
 export const PolicyExplanationSchema = z
   .strictObject({
     policy_id: PolicyIdSchema,
@@ -78,11 +93,11 @@ const explanationShape = {
   policies: z.array(PolicyExplanationSchema),
 }
 
-/** Why a request is answered as it is: every policy and rule considered. */
+/** Explains the answer to a request, with every policy and rule that was considered. */
 export const ExplanationSchema = z.strictObject(explanationShape).meta({ id: 'Explanation' })
 export type Explanation = Immutable<z.infer<typeof ExplanationSchema>>
 
-/** The same for a decision, as of that decision and not of today. */
+/** The same for a decision, as of that decision and not as of today. */
 export const DecisionExplanationSchema = z
   .strictObject({ decision_id: IdSchema('dec'), ...explanationShape })
   .meta({ id: 'DecisionExplanation' })

@@ -1,12 +1,12 @@
 import type { z } from 'zod'
 
-/** The faults found so far in the value that is validated; null while none is. */
+/** The number of faults found so far in the value being validated; null outside of such a validation. */
 let found: number | null = null
 let enough = 0
 
 /**
- * Validates with an eye on the number of faults: beyond `most`, items of lists that {@link countedItem} has
- * marked are not looked at any more. The value is faulty then in any case.
+ * Validates and counts faults: beyond `most`, list items marked by {@link countedItem} are skipped. The value is faulty
+ * in any case by then.
  */
 export function countingFaults<T extends { readonly success: boolean }>(most: number, validate: () => T): T {
   found = 0
@@ -20,12 +20,12 @@ export function countingFaults<T extends { readonly success: boolean }>(most: nu
   }
 }
 
-/** Whether enough faults were found already to look at nothing more. */
+/** Whether enough faults were found to skip the rest. */
 function hasEnoughFaults(): boolean {
   return found !== null && found >= enough
 }
 
-/** Makes a schema that of the items of lists that may be long, and gives it back. */
+/** Marks a schema as that of the items of lists that may be long, and returns it. */
 export function countedItem<Schema extends z.ZodType>(schema: Schema): Schema {
   const { run } = schema._zod
   schema._zod.run = (payload, context) => {
@@ -33,7 +33,7 @@ export function countedItem<Schema extends z.ZodType>(schema: Schema): Schema {
     if (hasEnoughFaults()) return payload
     const before = found
     const result = run(payload, context)
-    // Lists inside this item have counted what is theirs.
+    // Lists inside this item have already counted their own faults.
     if (!(result instanceof Promise)) found = Math.max(found, before + result.issues.length)
     return result
   }

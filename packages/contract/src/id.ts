@@ -8,7 +8,7 @@ export type IdPrefix = (typeof ID_PREFIXES)[number]
 /** `<prefix>_` and 26 characters (TypeID over UUIDv7): text order is time order. */
 export type Id<Prefix extends IdPrefix = IdPrefix> = `${Prefix}_${string}`
 
-/** The ids of one kind of object, as the server makes them. */
+/** The ids of one kind of object, as the server generates them. */
 export function IdSchema<Prefix extends IdPrefix>(prefix: Prefix) {
   return z
     .string()
@@ -18,7 +18,7 @@ export function IdSchema<Prefix extends IdPrefix>(prefix: Prefix) {
     .meta({ examples: [`${prefix}_01kagx3v5ne8sr6w1y6gqk4t2h`] })
 }
 
-/** The policy of a decision: an id, `pol_default`, or in a simulation what the caller named it. */
+/** The policy of a decision: an id, `pol_default`, or the id that the caller of a simulation gave it. */
 export const PolicyIdSchema = z
   .string()
   .min(1)

@@ -12,7 +12,13 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** An object of any JSON, as answers hold it. */
+/**
+ * JSON Schema for the values of an open object. With `true` instead, some client generators look for the name of a
+ * schema.
+ */
+export const ANY_JSON = { description: 'Any JSON value.' }
+
+/** An object of any JSON, for answers. */
 export function jsonObject(description: string) {
-  return z.custom<JsonObject>(isJsonObject).meta({ type: 'object', additionalProperties: true, description })
+  return z.custom<JsonObject>(isJsonObject).meta({ type: 'object', additionalProperties: ANY_JSON, description })
 }

@@ -16,7 +16,10 @@ function isNotEmptyList(value: unknown): boolean {
   return Array.isArray(value) && value.length > 0
 }
 
-/** A key bound to agents acts for these alone, so it cannot hold a scope that acts beyond any one agent. */
+/**
+ * Creates an API key. A key bound to agents acts only for these, so it cannot have a scope that goes beyond a single
+ * agent.
+ */
 export const KeyCreateSchema = z
   .strictObject({
     name: NameSchema,
@@ -25,7 +28,7 @@ export const KeyCreateSchema = z
       .array(countedItem(AgentPatternSchema))
       .min(1)
       .nullish()
-      .meta({ description: 'Binds the key to the matching agents; any agent when absent.' }),
+      .meta({ description: 'Binds the key to the matching agents. Default: any agent.' }),
     expires_at: TimestampSchema.nullish(),
   })
   .superRefine(
@@ -39,7 +42,7 @@ export const KeyCreateSchema = z
           })
       }
     },
-    // Beside the faults of other members, wherever there are scopes and agents to compare.
+    // Reported next to the faults of other members, whenever there are scopes and agents to compare.
     { when: ({ value }) => isJsonObject(value) && Array.isArray(value.scopes) && isNotEmptyList(value.agents) },
   )
   .meta({ id: 'KeyCreate', title: 'Key' })
@@ -54,7 +57,7 @@ export const KeyRotateSchema = z
       .max(LIMITS.rotateGraceSeconds)
       .nullish()
       .meta({
-        description: `How long the old secret stays valid, in seconds; ${LIMITS.rotateGraceSecondsDefault} when absent.`,
+        description: `How long the old secret stays valid, in seconds. Default: ${LIMITS.rotateGraceSecondsDefault}.`,
       }),
   })
   .meta({ id: 'KeyRotate', title: 'Rotation' })
@@ -77,7 +80,7 @@ const keyShape = {
 export const KeySchema = z.strictObject(keyShape).meta({ id: 'Key' })
 export type ApiKey = Immutable<z.infer<typeof KeySchema>>
 
-/** A key with its secret: only in the first answer of create and rotate. */
+/** A key with its secret, which only the first answer of create and rotate contains. */
 export const KeyWithSecretSchema = z
   .strictObject({ ...keyShape, key: z.string().meta({ description: 'The secret. It is shown only once.' }) })
   .meta({ id: 'KeyWithSecret' })

@@ -1,6 +1,6 @@
-/** Every numeric limit of the wire, named once. Lengths count UTF-16 code units, sizes count bytes. */
+/** Every numeric limit of the wire, each defined once. Lengths count UTF-16 code units, sizes count bytes. */
 export const LIMITS = {
-  /** Body of POST /v1/decisions, in bytes, and its objects and arrays inside one another. */
+  /** The body of POST /v1/decisions, in bytes, and how deeply its objects and arrays may nest. */
   decisionBodyBytes: 64 * 1024,
   decisionBodyDepth: 16,
   /** Every other body, in bytes; policies may nest deeper. */
@@ -23,30 +23,42 @@ export const LIMITS = {
   inItems: 1000,
   cidrItems: 100,
   likeLength: 512,
-  /** Of an IP address: eight groups with a dotted tail. */
+  /** The length of an IP address: eight groups with a dotted tail. */
   addressLength: 45,
 
-  /** What an evaluation takes at most, unless set, and how many characters or items an operator reads in one of them. */
+  /** The default limit of an evaluation, and how many characters or items an operator reads in one step. */
   evaluationSteps: 200_000,
   charactersPerStep: 16,
 
-  /** Actions that are asked about in one call. */
+  /** The most actions in one call about capabilities. */
   capabilityActions: 1000,
 
-  /** Of a budget's limit and of any amount, in its unit. */
+  /** The maximum of a budget's limit and of any amount, in its unit. */
   amount: 1e12,
   amountDecimals: 6,
 
-  /** Of the URL of a webhook, and how many there may be. */
+  /** The most budgets and shadow policies that a decision event shows, which keeps the event below 64 KiB. */
+  eventBudgets: 64,
+  eventShadow: 64,
+  /**
+   * For events of policies, agents and keys: the bytes of JSON of their largest list or object, and of each other list.
+   */
+  eventLargestBytes: 36 * 1024,
+  eventListBytes: 8 * 1024,
+
+  /** The length of a webhook's URL, and the number of webhooks. */
   webhookUrlLength: 2048,
   webhooks: 50,
-  /** Replays of one webhook in progress. */
+  /** The most replays of one webhook in progress. */
   replays: 20,
 
-  /** Faulty places of a body that are named: a hundred thousand would take seconds, in which nobody else is answered. */
+  /**
+   * The most faulty places that are named: a hundred thousand would take seconds, during which no other request is
+   * answered.
+   */
   namedFaults: 1000,
 
-  /** Of an answer of statistics: its buckets, the values with rows of their own, and the rows of these. */
+  /** Limits of a statistics answer: its buckets, the values with their own rows, and the rows of these. */
   statsBuckets: 1500,
   statsValues: 50,
   statsRows: 10_000,
@@ -54,12 +66,12 @@ export const LIMITS = {
   idempotencyKeyLength: 255,
   rotateGraceSeconds: 604_800,
   rotateGraceSecondsDefault: 86_400,
-  /** How long a session of the dashboard lasts, how many a key may have, and how long a one-time link is valid. */
+  /** How long a dashboard session lasts, how many sessions a key may have, and how long a one-time link is valid. */
   sessionSeconds: 43_200,
   sessions: 10,
   signInCodeSeconds: 600,
   pageSize: 200,
   pageSizeDefault: 50,
-  /** Of the items of a page, as the store keeps them; one that is larger is a page of its own. */
+  /** The items of a page, as the store keeps them; a larger item gets its own page. */
   pageBytes: 1024 * 1024,
 } as const

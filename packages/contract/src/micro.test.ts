@@ -76,7 +76,7 @@ function neighbour(value: number, step: 1n | -1n): number {
   return bits.getFloat64(0)
 }
 
-/** How far a double is from so many micro-units, in parts of 2^-80 of one: exact, for the doubles compared here. */
+/** How far a double is from a number of micro-units, in parts of 2^-80 of one: exact, for the doubles compared here. */
 function distance(value: number, micro: bigint): bigint {
   const whole = Math.trunc(value)
   const exact = (BigInt(whole) << 80n) + BigInt((value - whole) * 2 ** 80)

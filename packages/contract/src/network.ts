@@ -1,6 +1,6 @@
 import { LIMITS } from './limits.js'
 
-/** An IPv4 address as 2 groups of 16 bits or an IPv6 address as 8; the number of groups tells the family. */
+/** An IPv4 address as 2 groups of 16 bits or an IPv6 address as 8; the number of groups identifies the family. */
 export type Address = readonly number[]
 
 /** All addresses that share their first `bits` bits with `base`. */
@@ -17,7 +17,7 @@ function parseIpv4(text: string): Address | null {
   return [a * 256 + b, c * 256 + d]
 }
 
-/** The groups of one side of `::`; an IPv4 address may stand for the last two of the whole text. */
+/** Returns the groups of one side of `::`; an IPv4 address may replace the last two groups of the whole text. */
 function parseGroups(text: string, isLastSide: boolean): readonly number[] | null {
   if (text === '') return []
   const parts = text.split(':')
@@ -47,7 +47,10 @@ function isMappedIpv4(address: Address): boolean {
   return address[5] === 0xffff && address.slice(0, 5).every((group) => group === 0)
 }
 
-/** Reads an address; `::ffff:a.b.c.d` is the IPv4 address a.b.c.d. Null for a text that is none: leading zeros, a zone, a port. */
+/**
+ * Parses an address; `::ffff:a.b.c.d` is the IPv4 address a.b.c.d. Null for any other text, such as leading zeros, a
+ * zone or a port.
+ */
 export function parseAddress(text: string): Address | null {
   if (text.length > LIMITS.addressLength) return null
   if (!text.includes(':')) return parseIpv4(text)
@@ -55,7 +58,7 @@ export function parseAddress(text: string): Address | null {
   return address !== null && isMappedIpv4(address) ? address.slice(6) : address
 }
 
-/** Reads `address/prefix`. Null for a text that is none, and for an IPv4 network that is written as IPv6. */
+/** Parses `address/prefix`. Null for any other text, and for an IPv4 network that is written as IPv6. */
 export function parseNetwork(text: string): Network | null {
   const [addressText = '', bitsText = '', ...rest] = text.split('/', 3)
   const base = parseAddress(addressText)
@@ -65,7 +68,7 @@ export function parseNetwork(text: string): Network | null {
   return bits <= base.length * 16 ? { base, bits } : null
 }
 
-/** Whether an address lies in a network; never in one of the other family. */
+/** Whether an address is in a network; never if the families differ. */
 export function isInNetwork(address: Address, { base, bits }: Network): boolean {
   if (address.length !== base.length) return false
   return base.every((group, index) => {

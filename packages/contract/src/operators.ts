@@ -5,11 +5,11 @@ import { isAgentPath, isPath, PATH_PATTERNS } from './path.js'
 
 /** A value that an operator compares. */
 export type Scalar = string | number | boolean
-/** Stands for the value at a path. */
+/** A reference to the value at a path. */
 export interface Ref {
   readonly $ref: string
 }
-/** Operators on one path; all have to hold. */
+/** Operators on one path; all must hold. */
 export interface OperatorObject {
   readonly $eq?: Scalar | Ref
   readonly $ne?: Scalar | Ref
@@ -27,14 +27,14 @@ export interface OperatorObject {
 /** The name of an operator. */
 export type Operator = keyof OperatorObject
 
-/** What an operator takes on its right-hand side. */
+/** The right-hand side that an operator takes. */
 interface Operand {
   readonly accepts: (value: unknown) => boolean
   readonly expects: string
   readonly jsonSchema: object
 }
 
-/** Whether a JSON value is a string, a number or a boolean: what can be compared. */
+/** Whether a JSON value is a string, number or boolean, the types that can be compared. */
 export function isScalar(value: unknown): value is Scalar {
   return typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)
 }
@@ -86,7 +86,7 @@ const MEMBER: Operand = {
   jsonSchema: { anyOf: [{ type: 'array', items: SCALAR, minItems: 1, maxItems: LIMITS.inItems }, AGENT_REF] },
 }
 
-/** THE table of operators: what each takes, as a check, as a sentence and as JSON Schema. */
+/** THE table of operators: the right-hand side of each, as a check, as a sentence and as JSON Schema. */
 export const OPERATORS: Readonly<Record<Operator, Operand>> = {
   $eq: EQUAL,
   $ne: EQUAL,

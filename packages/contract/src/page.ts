@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** One page of a list, newest first; `next_cursor` is null on the last. */
+/** One page of a list, newest first; `next_cursor` is null on the last page. */
 export function pageOf<Item extends z.ZodType>(item: Item) {
   return z.strictObject({
     data: z.array(item),

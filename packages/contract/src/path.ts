@@ -1,6 +1,6 @@
 import { CONTEXT_KEY_PATTERN, isContextKey } from './context.js'
 
-/** Paths that every request has, other than `context.` and `agent.` ones. */
+/** Paths that every request has, besides the `context.` and `agent.` paths. */
 export const FIXED_PATHS = [
   'agent_id',
   'action',
@@ -10,7 +10,7 @@ export const FIXED_PATHS = [
   'now.hour',
   'now.weekday',
 ] as const
-/** A path that names one fact by itself. */
+/** A path that names a single fact. */
 export type FixedPath = (typeof FIXED_PATHS)[number]
 
 /** Whether the text is one of {@link FIXED_PATHS}. */

@@ -1,13 +1,13 @@
 /**
- * Up to this length a piece is searched natively: several times faster, and at most so many steps for each character. V8
- * is linear up to 250 characters, and above that takes 30 times as long for texts made to slow it down.
+ * Pieces up to this length are searched natively: that is several times faster, and takes at most this many steps per
+ * character. V8 is linear up to 250 characters; above that it takes 30 times as long for hostile texts.
  */
 const NATIVE_LENGTH = 128
 
-/** A text to be found inside another in linear time, whatever the two hold. */
+/** A text to find inside another in linear time, whatever the two contain. */
 interface Piece {
   readonly text: string
-  /** Null for a piece that is searched natively; for a longer one see {@link fallbackOf}. */
+  /** Null for a piece that is searched natively; for longer ones see {@link fallbackOf}. */
   readonly fallback: Uint16Array | null
 }
 
@@ -16,16 +16,16 @@ export interface Pattern {
   readonly source: string
   /** The text before the first `*`; the whole pattern when it has none. */
   readonly prefix: string
-  /** The text after the last `*`, or null when the pattern has no `*` and stands for itself alone. */
+  /** The text after the last `*`; null when the pattern has no `*` and matches only itself. */
   readonly suffix: string | null
-  /** What has to occur in between, in this order. */
+  /** The texts that must occur in between, in this order. */
   readonly pieces: readonly Piece[]
 }
 
-/** One list for all patterns without pieces: there are many. */
+/** Shared by all patterns without pieces, because there are many. */
 const NO_PIECES: readonly Piece[] = []
 
-/** Prepares a pattern to be matched many times. Any text of less than 65,536 characters is a pattern. */
+/** Prepares a pattern for many matches. Any text of less than 65,536 characters is a pattern. */
 export function compilePattern(source: string): Pattern {
   const parts = source.split('*')
   const prefix = parts[0] as string
@@ -35,7 +35,7 @@ export function compilePattern(source: string): Pattern {
   return { source, prefix, suffix, pieces: inner.length === 0 ? NO_PIECES : inner.map(compilePiece) }
 }
 
-/** Whether the whole text matches, in time linear in the lengths of the two. Case counts; characters are UTF-16 code units. */
+/** Whether the whole text matches, in time linear in both lengths. Case-sensitive; characters are UTF-16 code units. */
 export function matchesPattern(pattern: Pattern, text: string): boolean {
   const { prefix, suffix, pieces } = pattern
   if (suffix === null) return text === prefix
@@ -49,13 +49,13 @@ export function matchesPattern(pattern: Pattern, text: string): boolean {
   return true
 }
 
-/** A test whether a text matches one of the patterns; no pattern matches nothing. */
+/** Returns a test whether a text matches one of the patterns; an empty list matches nothing. */
 export function patternTest(sources: readonly string[]): (text: string) => boolean {
   const patterns = sources.map(compilePattern)
   return (text) => patterns.some((pattern) => matchesPattern(pattern, text))
 }
 
-/** Where the piece's first occurrence from `from` on ends, at `end` at the latest; -1 when there is none. */
+/** Returns where the piece's first occurrence at or after `from` ends, at most at `end`; -1 when there is none. */
 function endOfPiece({ text: piece, fallback }: Piece, text: string, from: number, end: number): number {
   if (fallback !== null) return endOfLongPiece(piece, fallback, text, from, end)
   const found = text.indexOf(piece, from)
@@ -78,7 +78,9 @@ function compilePiece(text: string): Piece {
   return { text, fallback: text.length > NATIVE_LENGTH ? fallbackOf(text) : null }
 }
 
-/** For each position, the length of the longest proper prefix that ends there: where to go on after a mismatch. */
+/**
+ * For each position, the length of the longest proper prefix that ends there: where matching resumes after a mismatch.
+ */
 function fallbackOf(piece: string): Uint16Array {
   const fallback = new Uint16Array(piece.length)
   let matched = 0

@@ -17,11 +17,11 @@ const patternOf = (field: string, maximum: number, isMade: (text: string) => boo
 
 const madeOf = (characters: RegExp) => [(text: string) => characters.test(text), characters.source] as const
 
-/** Which agents. */
+/** A pattern for agents. */
 export const AgentPatternSchema = patternOf('an agent id', LIMITS.agentIdLength, ...madeOf(/^[A-Za-z0-9._:@/+*-]+$/))
-/** Which actions. */
+/** A pattern for actions. */
 export const ActionPatternSchema = patternOf('an action', LIMITS.actionLength, ...madeOf(/^[A-Za-z0-9_.*-]+$/))
-/** Which resources. */
+/** A pattern for resources. */
 export const ResourcePatternSchema = patternOf(
   'a resource',
   LIMITS.resourceLength,

@@ -1,4 +1,4 @@
-/** The JSON pointer (RFC 6901) of a place: `["a/b", 0]` is `/a~1b/0`, the whole document is `""`. */
+/** Returns the JSON pointer (RFC 6901) of a place: `["a/b", 0]` is `/a~1b/0`, the whole document is `""`. */
 export function toPointer(path: readonly PropertyKey[]): string {
   let pointer = ''
   for (const key of path) pointer += `/${typeof key === 'number' ? key : escaped(String(key))}`

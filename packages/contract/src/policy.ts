@@ -12,7 +12,7 @@ import { ActionPatternSchema, AgentPatternSchema, ResourcePatternSchema } from '
 import { FieldErrorSchema } from './problem.js'
 import { TimestampSchema } from './timestamp.js'
 
-/** A line of a policy: its effect on the requests that it matches. */
+/** A rule of a policy: its effect on the requests that it matches. */
 export const RuleSchema = z
   .strictObject({
     action: ActionPatternSchema,
@@ -21,14 +21,13 @@ export const RuleSchema = z
     conditions: ConditionsSchema.exactOptional(),
     reason: textOf(0, LIMITS.reasonLength).exactOptional().meta({ description: 'Returned with the decision.' }),
     on_unknown: z.enum(['deny', 'skip']).exactOptional().meta({
-      description:
-        'Only on deny and review rules. The effect of a condition whose result is unknown: deny (default) or skip.',
+      description: 'Only on deny and review rules. What an unknown condition does: `deny` (default) or `skip`.',
     }),
   })
   .refine((rule) => rule.on_unknown === undefined || rule.effect === 'deny' || rule.effect === 'review', {
     path: ['on_unknown'],
     error: 'is for deny and review rules only',
-    // Beside the faults of other members, wherever there is an effect to compare with.
+    // Reported next to the faults of other members, whenever there is an effect to compare with.
     when: ({ value }) => isJsonObject(value) && EFFECTS.includes(value.effect as Effect),
   })
   .meta({ id: 'Rule', title: 'Rule' })
@@ -42,21 +41,23 @@ const documentShape = {
     .min(-LIMITS.priority)
     .max(LIMITS.priority)
     .exactOptional()
-    .meta({ description: 'Policies with a higher priority are evaluated first; 0 when absent.' }),
-  enabled: z.boolean().exactOptional().meta({ description: 'true when absent.' }),
+    .meta({ description: 'Policies with a higher priority are evaluated first. Default: 0.' }),
+  enabled: z.boolean().exactOptional().meta({ description: 'Default: true.' }),
   mode: z.enum(['enforce', 'shadow']).exactOptional().meta({
-    description: 'A shadow policy is evaluated and recorded, but never enforced; `enforce` when absent.',
+    description: 'A shadow policy is evaluated and recorded, but never enforced. Default: `enforce`.',
   }),
   agents: z
     .array(countedItem(AgentPatternSchema))
     .min(1)
     .exactOptional()
-    .meta({ description: 'Every agent when absent.' }),
+    .meta({ description: 'Default: every agent.' }),
   rules: z.array(countedItem(RuleSchema)).min(1).meta({ description: 'The first rule that matches decides.' }),
   budget: BudgetSchema.exactOptional(),
 }
 
-/** Members that the server adds; ignored wherever a whole policy is sent, so that an answer can be sent back. */
+/**
+ * Members that the server adds. They are ignored wherever a whole policy is sent, so that an answer can be sent back.
+ */
 const ignored = z.unknown().optional().meta({ readOnly: true })
 const addedShape = {
   revision: ignored,
@@ -79,14 +80,14 @@ export interface PolicyDocument {
 
 /**
  * A policy as sent with POST, PUT and validate: members that the server adds are dropped, defaults are not filled in.
- * A null is a fault here, other than elsewhere: a missing value must never widen a policy.
+ * Unlike elsewhere, a null is a fault here: a missing value must never widen a policy.
  */
 export const PolicyDocumentSchema = z
   .strictObject({ ...documentShape, id: ignored, ...addedShape })
-  .meta({ title: 'Policy' })
+  .meta({ id: 'PolicyDocument', title: 'Policy' })
   .transform(({ id, revision, created_at, updated_at, created_by, warnings, ...document }): PolicyDocument => document)
 
-/** A policy of a simulation: as sent with POST, with the `id` that it is to have there. */
+/** A policy of a simulation: as sent with POST, with the `id` that the simulation uses. */
 export interface SimulatedPolicy extends PolicyDocument {
   readonly id?: string
 }
@@ -97,13 +98,13 @@ export const SimulatedPolicySchema = z
     id: textOf(1, LIMITS.policyIdLength).exactOptional(),
     ...addedShape,
   })
-  .meta({ title: 'Policy' })
+  .meta({ id: 'SimulatedPolicy', title: 'Policy' })
   .transform(({ revision, created_at, updated_at, created_by, warnings, ...policy }): SimulatedPolicy => policy)
 
-/** A policy with every default filled in; what was not set and has no fixed default stays absent. */
+/** A policy with every default filled in; members without a fixed default stay absent if they were not set. */
 export type CompletePolicyDocument = PolicyDocument & Required<Pick<PolicyDocument, 'priority' | 'enabled' | 'mode'>>
 
-/** Fills in every default. Members come in the order of the reference. */
+/** Fills in every default, with the members in the order of the reference. */
 export function withDefaults(document: PolicyDocument): CompletePolicyDocument {
   const { name, description, priority = 0, enabled = true, mode = 'enforce', agents, rules, budget } = document
   return {
@@ -118,7 +119,7 @@ export function withDefaults(document: PolicyDocument): CompletePolicyDocument {
   }
 }
 
-/** A lint finding: the policy is valid, and likely not what was meant. */
+/** A lint finding: the policy is valid, but probably not what was meant. */
 export const WarningSchema = z
   .strictObject({
     code: z.string(),
@@ -128,7 +129,7 @@ export const WarningSchema = z
   .meta({ id: 'Warning' })
 export type Warning = Immutable<z.infer<typeof WarningSchema>>
 
-/** A policy as the server gives it; it can be sent back by PUT. */
+/** A policy as the server returns it; it can be sent back with PUT. */
 export const PolicySchema = z
   .strictObject({
     id: IdSchema('pol'),
@@ -148,7 +149,7 @@ export type Policy = Immutable<z.infer<typeof PolicySchema>>
 /** A revision is the whole policy as it was then. */
 export type PolicyRevision = Policy
 
-/** What POST would say of a policy; `warnings` only when it is valid. */
+/** The answer that POST would give to a policy; has `warnings` only when it is valid. */
 export const PolicyValidationSchema = z
   .strictObject({ valid: z.boolean(), errors: z.array(FieldErrorSchema), warnings: z.array(WarningSchema) })
   .meta({ id: 'PolicyValidation' })

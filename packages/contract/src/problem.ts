@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ERRORS, type ErrorCode } from './errors.js'
 import type { Immutable } from './immutable.js'
 
-/** One faulty place of a request and what is wrong with it. */
+/** A faulty place of a request, and the fault. */
 export const FieldErrorSchema = z
   .strictObject({
     pointer: z.string().meta({ description: 'JSON Pointer (RFC 6901) of the faulty value in the request.' }),
@@ -11,7 +11,10 @@ export const FieldErrorSchema = z
   .meta({ id: 'FieldError' })
 export type FieldError = Immutable<z.infer<typeof FieldErrorSchema>>
 
-/** `application/problem+json` (RFC 9457). `errors` only with `validation_failed`, `current_status` only with `invalid_transition`. */
+/**
+ * `application/problem+json` (RFC 9457). Has `errors` only with `validation_failed`, `current_status` only with
+ * `invalid_transition`.
+ */
 export const ProblemSchema = z
   .strictObject({
     type: z.string(),

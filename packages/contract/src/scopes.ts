@@ -1,4 +1,4 @@
-/** Every scope that an API key can hold; `*` stands for all of them. Source: docs/concepts.md "API keys". */
+/** Every scope that an API key can have; `*` includes all of them. Source: docs/concepts.md "API keys". */
 export const SCOPES = [
   'decisions:write',
   'decisions:read',
@@ -21,7 +21,7 @@ export const SCOPES = [
 
 export type Scope = (typeof SCOPES)[number]
 
-/** Scopes that a key bound to agents cannot hold: they act beyond any one agent. */
+/** Scopes that a key bound to agents cannot have, because they go beyond a single agent. */
 export const UNBINDABLE_SCOPES: readonly Scope[] = [
   'policies:write',
   'keys:write',

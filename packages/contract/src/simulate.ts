@@ -9,7 +9,7 @@ import type { Immutable } from './immutable.js'
 import { LIMITS } from './limits.js'
 import { SimulatedPolicySchema } from './policy.js'
 
-/** An id given twice would leave open which of the two decides a tie. */
+/** With a repeated id, it would be undefined which of the two policies decides a tie. */
 const PoliciesSchema = z.array(countedItem(SimulatedPolicySchema)).superRefine((policies, ctx) => {
   const seen = new Set<string>()
   for (const [index, { id }] of policies.entries()) {
@@ -19,7 +19,7 @@ const PoliciesSchema = z.array(countedItem(SimulatedPolicySchema)).superRefine((
   }
 })
 
-/** `policies` replaces the stored set; null or absent asks the stored one. */
+/** `policies` replaces the stored set; null or absent uses the stored one. */
 export const SimulateRequestSchema = z
   .strictObject({ request: DecisionRequestSchema, policies: PoliciesSchema.nullish() })
   .refine(({ request }) => new TextEncoder().encode(JSON.stringify(request)).length <= LIMITS.decisionBodyBytes, {
@@ -29,7 +29,7 @@ export const SimulateRequestSchema = z
   .meta({ id: 'SimulateRequest', title: 'Simulation' })
 export type SimulateRequest = Immutable<z.infer<typeof SimulateRequestSchema>>
 
-/** What would be decided. Nothing is stored, no permit is made, balances are only read. */
+/** The decision that would be made. Nothing is stored, no permit is issued, and balances are only read. */
 export const SimulateResponseSchema = z
   .strictObject({
     effect: z.enum(EFFECTS),

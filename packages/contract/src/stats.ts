@@ -6,7 +6,7 @@ import { TimestampSchema } from './timestamp.js'
 export const STATS_INTERVALS = ['minute', 'hour', 'day'] as const
 export type StatsInterval = (typeof STATS_INTERVALS)[number]
 
-/** What decisions can be counted by. */
+/** The groups that decisions can be counted by. */
 export const STATS_GROUPS = ['effect', 'action', 'agent', 'policy'] as const
 export type StatsGroup = (typeof STATS_GROUPS)[number]
 
@@ -22,17 +22,17 @@ const countsShape = {
   decisions: count(),
   effects: z.strictObject({ allow: count(), deny: count(), review: count(), log: count() }),
   latency_ms: LatencySchema.nullable().meta({
-    description: 'Null without a decision. Audit entries of old releases do not tell the latency.',
+    description: 'Null if there are no decisions. Audit entries of old releases have no latency.',
   }),
 }
 
-/** The decisions of one bucket, and of one value of the group when there is one. */
+/** The decisions of one bucket; with a group, those of one of its values. */
 export const StatsBucketSchema = z
   .strictObject({
     starts_at: TimestampSchema,
     value: z.string().nullable().meta({
       description:
-        'The effect, action, agent or policy. Null without `group`, and with it for all values that have no row of their own: those with fewer decisions in the time span, and those beyond the 1,000 of a bucket that came first.',
+        'The effect, action, agent or policy. Null without `group`. With `group`, null is the row for all values without a separate row: those with fewer decisions in the time span, and those beyond the first 1,000 of a bucket.',
     }),
     ...countsShape,
   })
@@ -44,17 +44,16 @@ export const StatsBudgetSchema = z
   .strictObject({
     policy_id: z.string(),
     unit: z.string(),
-    decided: z.number().meta({ description: 'What decisions and approvals reserved.' }),
+    decided: z.number().meta({ description: 'Amounts reserved by decisions and approvals.' }),
     settled: z.number().meta({
-      description:
-        'What was spent: confirmed, expired and corrected amounts. Negative when corrections gave back more.',
+      description: 'Spent amounts: confirmed, expired and corrected. Negative if corrections returned more.',
     }),
-    released: z.number().meta({ description: 'What was reserved and then not spent.' }),
+    released: z.number().meta({ description: 'Reserved amounts that were not spent.' }),
   })
   .meta({ id: 'StatsBudget' })
 export type StatsBudget = Immutable<z.infer<typeof StatsBudgetSchema>>
 
-/** Counts for charts, from aggregates: the cost does not grow with the number of decisions. */
+/** Counts for charts, from aggregates, so that the cost does not grow with the number of decisions. */
 export const StatsSchema = z
   .strictObject({
     from: TimestampSchema.meta({ description: 'Inclusive: the start of the first bucket.' }),
@@ -64,9 +63,16 @@ export const StatsSchema = z
     total: z.strictObject(countsShape),
     data: z.array(StatsBucketSchema).meta({ description: 'Oldest first. Buckets without a decision are left out.' }),
     budgets: z.array(StatsBudgetSchema).meta({
-      description: 'Empty for a key without `budgets:read`, and for one that is bound to agents.',
+      description: 'Empty for a key without `budgets:read` and for a key that is bound to agents.',
     }),
-    uncounted_entries: count().meta({ description: 'Entries of the audit log that are not counted yet.' }),
+    incomplete: z.boolean().meta({
+      description:
+        'Whether decisions that the caller may see can be missing: entries that are not counted yet or, for a key that is bound to agents, decisions of agents beyond the first 1,000 of a bucket.',
+    }),
+    uncounted_entries: count().nullable().meta({
+      description:
+        'The number of audit entries that are not counted yet. Null for a key that is bound to agents, because it covers all agents.',
+    }),
   })
   .meta({ id: 'Stats' })
 export type Stats = Immutable<z.infer<typeof StatsSchema>>

@@ -1,22 +1,22 @@
 /**
- * Reads the bytes of a request body, of a part of a permit or of a key set as strict JSON: one text, one meaning. What two
- * parsers could read differently (a key given twice, a number that no double holds, half a surrogate pair) is refused, and
- * what reaches for a prototype. Linear in the size of the text; nesting is bounded before it is followed.
- * Source: docs/reference/http.md "Strict JSON"; RFC 8259.
+ * Reads the bytes of a request body, of a part of a permit or of a key set as strict JSON, which has only one
+ * interpretation. It refuses everything that two parsers could read differently (a repeated key, a number that no
+ * double represents, a lone surrogate) and every key that reaches for a prototype. Linear in the size of the text;
+ * nesting is bounded before it is followed. Source: docs/reference/http.md "Strict JSON"; RFC 8259.
  */
 import type { Json } from './json.js'
 
 export interface StrictJsonOptions {
-  /** How many objects and arrays may stand inside one another. */
+  /** How deeply objects and arrays may nest. */
   readonly maxDepth: number
-  /** The same within the value of a member of the outermost object. */
+  /** The same limit within the value of a member of the outermost object. */
   readonly memberDepth?: Readonly<Record<string, number>>
 }
 
-/** `detail` says where and what, such as `Line 1, column 31: the key "amount" is repeated.` */
+/** `detail` says what is wrong and where, such as `Line 1, column 31: the key "amount" is repeated.` */
 export type StrictJson = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly detail: string }
 
-/** A position in the text that is not strict JSON. */
+/** A position at which the text is not strict JSON. */
 class Fault extends Error {
   constructor(
     readonly offset: number,
@@ -52,7 +52,7 @@ const CLOSE_BRACE = 0x7d
 const SPACE = 0x20
 const BYTE_ORDER_MARK = 0xfeff
 
-/** A key as a person may safely read it in a log or a terminal. */
+/** Returns a key in a form that is safe to read in a log or a terminal. */
 function shown(key: string): string {
   const text = key.length > SHOWN_KEY_LENGTH ? `${key.slice(0, SHOWN_KEY_LENGTH)}…` : key
   return JSON.stringify(text).replace(
@@ -63,7 +63,7 @@ function shown(key: string): string {
 
 class Reader {
   private at = 0
-  /** How many objects and arrays may stand inside one another, not counting those around a member with its own bound. */
+  /** How deeply objects and arrays may nest, not counting those around a member with its own limit. */
   private max: number
   private around = 0
 
@@ -120,7 +120,7 @@ class Reader {
     }
   }
 
-  /** A plain assignment makes an own property, because `__proto__`, the one key with a setter, is refused. */
+  /** A plain assignment creates an own property, because `__proto__`, the only key with a setter, is refused. */
   private readMember(object: { [key: string]: Json }, depth: number): void {
     this.skipSpace()
     const start = this.at
@@ -237,7 +237,7 @@ function detailAt(before: string, what: string): string {
   return `Line ${line}, column ${column}: ${what}.`
 }
 
-/** The text before the first bytes that are not UTF-8. */
+/** Returns the text before the first bytes that are not UTF-8. */
 function textBeforeInvalidBytes(bytes: Uint8Array): string {
   const repaired = new TextEncoder().encode(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes))
   const end = bytes.findIndex((byte, index) => byte !== repaired[index])
@@ -254,7 +254,7 @@ function decode(bytes: Uint8Array): string | null {
   }
 }
 
-/** Reads a whole body. Objects have own data properties only; every number is the double nearest to its text. */
+/** Parses a whole body. Objects have own data properties only; every number is the double nearest to its text. */
 export function parseStrictJson(bytes: Uint8Array, options: StrictJsonOptions): StrictJson {
   const text = decode(bytes)
   if (text === null)

@@ -1,7 +1,7 @@
-/** A longer name is no slip of the keyboard, and comparing it would cost more than it tells. */
+/** A longer name is not a typo, and comparing it would cost more than it helps. */
 const LONGEST = 40
 
-/** Edits (insert, delete, replace, swap of neighbours) that turn one text into another. */
+/** Returns the number of edits (insert, delete, replace, swap of neighbours) that turn one text into another. */
 function distance(left: string, right: string): number {
   let before: number[] = []
   let previous = Array.from({ length: right.length + 1 }, (_, index) => index)
@@ -20,7 +20,7 @@ function distance(left: string, right: string): number {
   return previous[right.length]!
 }
 
-/** `; did you mean context?` when one of the names is near the text, else nothing. */
+/** Returns `; did you mean context?` when one of the names is close to the text, otherwise an empty text. */
 export function didYouMean(text: string, names: readonly string[]): string {
   if (text.length > LONGEST) return ''
   let nearest: string | null = null

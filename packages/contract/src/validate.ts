@@ -6,7 +6,7 @@ import { toPointer } from './pointer.js'
 import type { FieldError } from './problem.js'
 import { didYouMean } from './suggestion.js'
 
-/** A value that its schema describes, or every place where it is not. */
+/** A value that matches its schema, or every place where it does not. */
 export type Validation<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly errors: FieldError[] }
@@ -20,12 +20,12 @@ function nounOf(schema: z.core.$ZodType): string {
   return `${/^[aeiou]/.test(title) ? 'an' : 'a'} ${title}`
 }
 
-/** So many places of a request are told what may have been meant; finding that out for each of thousands would take long. */
+/** How many places of a request get a suggestion; finding one for each of thousands would take long. */
 const SUGGESTIONS = 20
 
 type Suggest = (text: string, names: readonly string[]) => string
 
-/** {@link didYouMean}, the first times that it is asked. */
+/** {@link didYouMean} for its first calls only. */
 function fewSuggestions(): Suggest {
   let left = SUGGESTIONS
   return (text, names) => {
@@ -39,7 +39,7 @@ function unknownMember(key: string, schema: unknown, suggest: Suggest): string {
   return `is not a member of ${nounOf(schema)}${suggest(key, Object.keys(schema.shape))}`
 }
 
-/** What may have been meant, for the issues that a check of ours has found. */
+/** Returns the suggestion for an issue that one of our own checks has found. */
 function suggestionFor({ path, ...issue }: z.core.$ZodIssue, suggest: Suggest): string {
   const names = issue.code === 'custom' ? issue.params?.names : undefined
   return names === undefined ? '' : suggest(String(path.at(-1)), names as string[])
@@ -59,7 +59,7 @@ function count(amount: number | bigint, origin: string): string {
   return `${amount} ${noun}${amount === 1 ? '' : 's'}`
 }
 
-/** What is wrong with a place, for the issues whose schema has no words of its own. */
+/** Describes a fault for issues whose schema has no message. */
 function describe(issue: Issue, suggest: Suggest): string {
   if (issue.input === undefined) return 'is missing'
   switch (issue.code) {
@@ -83,7 +83,7 @@ function describe(issue: Issue, suggest: Suggest): string {
   }
 }
 
-/** Sorted by pointer, in UTF-16 code units. */
+/** Sorts by pointer, in UTF-16 code units. */
 function sorted(details: ReadonlyMap<string, string>): FieldError[] {
   return [...details]
     .map(([pointer, detail]) => ({ pointer, detail }))
@@ -93,10 +93,10 @@ function sorted(details: ReadonlyMap<string, string>): FieldError[] {
 /**
  * Checks a JSON value against a schema of this package. Never throws.
  *
- * `errors` name every faulty place by JSON pointer: an unknown member, the place that a missing one would have, `""` for a
- * body that is no object; nothing below a faulty member is looked at. Sorted, each place once, 1,000 at most: then
- * there may be others. Details hold no values; of
- * the first places that are near a known name they say which.
+ * `errors` names every faulty place by JSON pointer: an unknown member, the place that a missing member would have, and
+ * `""` for a body that is not an object. Nothing below a faulty member is checked. The list is sorted, names each place
+ * once, and has at most 1,000 items; then there may be more faults. Details contain no values of the request; the first
+ * places whose name is close to a known one suggest it.
  */
 export function validate<Schema extends z.ZodType>(schema: Schema, value: unknown): Validation<z.output<Schema>> {
   if (!isJsonObject(value)) return { ok: false, errors: [{ pointer: '', detail: 'must be an object' }] }

@@ -8,8 +8,8 @@ import { textOf } from './names.js'
 import { TimestampSchema } from './timestamp.js'
 
 /**
- * An endpoint that gets events, as its owner writes it: a PUT replaces the whole. Whether the server may call the URL is
- * looked at beside (docs/webhooks.md "Which URLs are allowed").
+ * An endpoint that receives events, as its owner writes it: a PUT replaces it entirely. Whether the server may call the
+ * URL is checked separately (docs/webhooks.md "Which URLs are allowed").
  */
 export const WebhookWriteSchema = z
   .strictObject({
@@ -25,9 +25,9 @@ export const WebhookWriteSchema = z
       .array(countedItem(z.enum(EVENT_TYPES)))
       .min(1)
       .nullish()
-      .meta({ description: 'The types of events to send; every type when absent.' }),
+      .meta({ description: 'The types of events to send. Default: every type.' }),
     description: textOf(0, LIMITS.descriptionLength).nullish(),
-    enabled: z.boolean().nullish().meta({ description: 'True when absent. A disabled endpoint gets no events.' }),
+    enabled: z.boolean().nullish().meta({ description: 'A disabled webhook receives no events. Default: true.' }),
   })
   .meta({ id: 'WebhookWrite', title: 'Webhook' })
 export type WebhookWrite = Immutable<z.infer<typeof WebhookWriteSchema>>
@@ -43,11 +43,11 @@ const webhookShape = {
       at: TimestampSchema,
       reason: z.enum(['requested', 'gone', 'failing']).meta({
         description:
-          '`requested`: by a PUT. `gone`: the endpoint answered 410. `failing`: no delivery succeeded for 5 days.',
+          '`requested`: by a PUT. `gone`: the endpoint responded with 410. `failing`: no delivery succeeded for 5 days.',
       }),
     })
     .nullable()
-    .meta({ description: 'Null while the endpoint is enabled.' }),
+    .meta({ description: 'Null while the webhook is enabled.' }),
   created_at: TimestampSchema,
   updated_at: TimestampSchema,
   created_by: z.string().meta({ description: 'The API key that created it.' }),
@@ -57,7 +57,7 @@ const webhookShape = {
 export const WebhookSchema = z.strictObject(webhookShape).meta({ id: 'Webhook' })
 export type Webhook = Immutable<z.infer<typeof WebhookSchema>>
 
-/** The same with its new secret: only in the first answer of create and rotate-secret. */
+/** The same with its new secret, which only the first answer of create and rotate-secret contains. */
 export const WebhookWithSecretSchema = z
   .strictObject({
     ...webhookShape,
@@ -75,7 +75,7 @@ export const RotateSecretSchema = z
       .max(LIMITS.rotateGraceSeconds)
       .nullish()
       .meta({
-        description: `How long deliveries are signed with the old secret too, in seconds; ${LIMITS.rotateGraceSecondsDefault} when absent.`,
+        description: `How long deliveries are also signed with the old secret, in seconds. Default: ${LIMITS.rotateGraceSecondsDefault}.`,
       }),
   })
   .meta({ id: 'RotateSecret', title: 'Rotation' })
@@ -85,18 +85,18 @@ export type RotateSecret = Immutable<z.infer<typeof RotateSecretSchema>>
 export const ReplaySchema = z
   .strictObject({
     since: TimestampSchema.meta({ description: 'Inclusive.' }),
-    until: TimestampSchema.nullish().meta({ description: 'Exclusive; now when absent.' }),
+    until: TimestampSchema.nullish().meta({ description: 'Exclusive. Default: now.' }),
   })
   .meta({ id: 'Replay', title: 'Replay' })
 export type Replay = Immutable<z.infer<typeof ReplaySchema>>
 
-/** What a replay will do: the deliveries come into the list as they are made. */
+/** What a replay will send: its deliveries appear in the list as they are created. */
 export const ReplayStartedSchema = z
   .strictObject({ webhook_id: IdSchema('whk'), since: TimestampSchema, until: TimestampSchema })
   .meta({ id: 'ReplayStarted' })
 export type ReplayStarted = Immutable<z.infer<typeof ReplayStartedSchema>>
 
-/** Where a delivery stands. `failed` is the dead letter: nothing more is tried unless somebody retries it. */
+/** The states of a delivery. `failed` is the dead letter: it is not tried again unless it is retried by hand. */
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 
@@ -104,17 +104,17 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 export const DeliveryAttemptSchema = z
   .strictObject({
     at: TimestampSchema,
-    status: z.int().nullable().meta({ description: 'HTTP status of the answer; null without an answer.' }),
-    error: z.string().nullable().meta({ description: 'Why there was no answer, or why it does not count.' }),
+    status: z.int().nullable().meta({ description: 'HTTP status of the response. Null if there was none.' }),
+    error: z.string().nullable().meta({ description: 'Why there was no response, or why it counts as a failure.' }),
     response: z.string().nullable().meta({
-      description: 'The first 256 characters of the answer. Null for a key without `webhooks:write`.',
+      description: 'The first 256 characters of the response body. Null for a key without `webhooks:write`.',
     }),
     duration_ms: z.int(),
   })
   .meta({ id: 'DeliveryAttempt' })
 export type DeliveryAttempt = Immutable<z.infer<typeof DeliveryAttemptSchema>>
 
-/** One event on its way to one endpoint. */
+/** The delivery of one event to one endpoint. */
 export const DeliverySchema = z
   .strictObject({
     id: IdSchema('dlv'),
@@ -127,7 +127,7 @@ export const DeliverySchema = z
     created_at: TimestampSchema,
     attempt_count: z.int(),
     attempts: z.array(DeliveryAttemptSchema).meta({ description: 'The last 20, oldest first.' }),
-    next_attempt_at: TimestampSchema.nullable().meta({ description: 'Null when no attempt is planned.' }),
+    next_attempt_at: TimestampSchema.nullable().meta({ description: 'Null if no attempt is scheduled.' }),
   })
   .meta({ id: 'Delivery' })
 export type Delivery = Immutable<z.infer<typeof DeliverySchema>>

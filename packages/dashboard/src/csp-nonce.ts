@@ -1,5 +1,5 @@
-/** What a library has to put on a style element, so that the content security policy of this page lets it in. */
+/** The nonce that a style element needs to pass the content security policy of this page. */
 export const cspNonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''
 
-// The library that keeps the page behind a dialog from scrolling looks for it here.
+// react-remove-scroll, which dialogs use, reads the nonce from here.
 Object.assign(globalThis, { __webpack_nonce__: cspNonce })

@@ -1,4 +1,4 @@
-/** The first policy of a new server. Every snippet of the page asks what it decides. */
+/** The first policy of a new server. Every snippet on the page makes a request that it decides. */
 export const EXAMPLE_POLICY = {
   name: 'Refunds by support agents',
   description: 'Up to 100 is allowed, up to 1000 needs a person, more is denied.',

@@ -1,36 +1,39 @@
-/** What happens to decisions, as it happens: one stream of events for the whole window. */
+/** Live events about decisions: one stream for the whole window. */
 import type { LiveEvent } from '@countersign/contract'
 import { useQueryClient } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react'
-import { get, urlOf } from './api/client'
+import { useAway } from './api/away'
+import { call, operationUrl, probe } from './api/client'
 import { useMay } from './session'
 
 type Listener = (event: LiveEvent) => void
 
 interface Live {
-  /** Whether events arrive now. */
+  /** Whether the stream is connected. */
   readonly isConnected: boolean
-  /** @returns ends it */
+  /** @returns a function that stops listening */
   readonly listen: (listener: Listener) => () => void
 }
 
 const LiveContext = createContext<Live | null>(null)
 
-/** So often lists are read again at most, however much happens. */
+/** The shortest time between two reads of the lists. */
 const REFRESH_MS = 1_000
-/** After a refusal the stream is opened again, each time later. */
+/** How long to wait before reopening a refused stream. The wait doubles each time. */
 const REOPEN_MS = { first: 1_000, most: 30_000 }
-/** What a change of any decision can change. A page that shows one decision is told of that one alone. */
+/** The queries that a change of any decision can affect. A query about one decision is refreshed only for its own events. */
 const REFRESHED = ['decisions', 'reviews', 'budgets', 'stats', 'agents']
 
 export function LiveEvents({ children }: { readonly children: ReactNode }) {
   const mayRead = useMay()('decisions:read')
+  const isAway = useAway()
   const client = useQueryClient()
   const [isConnected, setConnected] = useState(false)
   const listeners = useMemo(() => new Set<Listener>(), [])
 
   useEffect(() => {
-    if (!mayRead) return
+    // Opening the stream when the server is back avoids the browser's long pause before a reconnect.
+    if (!mayRead || isAway) return
     let source: EventSource | null = null
     let lastEventId = ''
     let reopenMs = REOPEN_MS.first
@@ -38,7 +41,7 @@ export function LiveEvents({ children }: { readonly children: ReactNode }) {
     let refreshing: ReturnType<typeof setTimeout> | null = null
 
     const refresh = (queryKey: readonly string[]) =>
-      // A list that is being read is read to its end: else it would never be there while much happens.
+      // A running read is not restarted: under many events a list would otherwise never load.
       void client.invalidateQueries({ queryKey }, { cancelRefetch: false })
     const refreshSoon = () => {
       refreshing ??= setTimeout(() => {
@@ -54,17 +57,18 @@ export function LiveEvents({ children }: { readonly children: ReactNode }) {
       refreshSoon()
     }
     const open = () => {
-      source = new EventSource(urlOf('/events', { last_event_id: lastEventId }))
+      source = new EventSource(operationUrl('events.stream', { query: { last_event_id: lastEventId } }))
       source.onopen = () => {
         reopenMs = REOPEN_MS.first
         setConnected(true)
-        // What happened while there was no stream.
+        // Fetches what happened while there was no stream.
         refresh(['decision'])
         refreshSoon()
       }
       source.onerror = () => {
         setConnected(false)
         if (source?.readyState === EventSource.CLOSED) refused()
+        else void probe()
       }
       for (const type of EVENT_NAMES) source.addEventListener(type, onEvent)
     }
@@ -74,16 +78,16 @@ export function LiveEvents({ children }: { readonly children: ReactNode }) {
       source = null
       setConnected(false)
     }
-    /** The server has answered with an error: the session may have ended, or the server may be busy. */
+    /** The server responded with an error: the session may have ended, or the server may be busy. */
     const refused = () => {
       close()
       lastEventId = ''
-      // Shows the sign-in page if that is why.
-      void get('/keys/self').catch(() => {})
+      // Shows the sign-in page if the session has ended.
+      void call('keys.self', {}).catch(() => {})
       reopening = setTimeout(open, reopenMs)
       reopenMs = Math.min(2 * reopenMs, REOPEN_MS.most)
     }
-    // A browser has few connections for each server: windows that nobody looks at need none.
+    // A browser allows few connections per server, so a hidden window holds none.
     const onVisibility = () => {
       if (document.hidden) close()
       else if (source === null) open()
@@ -95,7 +99,7 @@ export function LiveEvents({ children }: { readonly children: ReactNode }) {
       if (refreshing !== null) clearTimeout(refreshing)
       close()
     }
-  }, [mayRead, client, listeners])
+  }, [mayRead, isAway, client, listeners])
 
   const live = useMemo<Live>(
     () => ({
@@ -116,7 +120,7 @@ export function useLive(): Live {
   return live
 }
 
-/** Complete: a type that is missing here does not compile. */
+/** A record, so that a missing type does not compile. */
 const LIVE: Readonly<Record<LiveEvent['type'], true>> = {
   'decision.created': true,
   'decision.approved': true,

@@ -1,4 +1,4 @@
-/** Who is signed in, and what the key of the session may do. */
+/** The session, and the scopes of its key. */
 import type { Scope, Session } from '@countersign/contract'
 import { Center, Loader } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
@@ -11,10 +11,10 @@ import { SignInPage } from './pages/sign-in/sign-in-page'
 
 const SessionContext = createContext<Session | null>(null)
 
-/** Shows the page of the path once somebody is signed in. */
+/** Shows its children once the user is signed in, and the sign-in page until then. */
 export function SignedIn({ children }: { readonly children: ReactNode }) {
   const session = useQuery({ queryKey: SESSION_KEY, queryFn: readSession, staleTime: Number.POSITIVE_INFINITY })
-  // A one-time link counts for somebody who is signed in already, too.
+  // A one-time link also replaces an existing session.
   const [isByLink, setByLink] = useState(hasCode)
   if (session.isPending)
     return (
@@ -22,7 +22,7 @@ export function SignedIn({ children }: { readonly children: ReactNode }) {
         <Loader aria-label="Loading" />
       </Center>
     )
-  // A session that could not be read again is still there, and so is what somebody is writing.
+  // When the session cannot be read again, the last known one is kept, and with it what the user is typing.
   if (session.data === undefined)
     return (
       <Center mih="100vh" p="md">

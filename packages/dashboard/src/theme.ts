@@ -10,4 +10,5 @@ export const theme = createTheme({
   fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, monospace',
   headings: { fontWeight: '650', sizes: { h1: { fontSize: '1.5rem' }, h2: { fontSize: '1.125rem' } } },
   cursorType: 'pointer',
+  components: { Switch: { defaultProps: { size: 'md' } } },
 })

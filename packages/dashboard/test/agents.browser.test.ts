@@ -1,4 +1,4 @@
-/** Agents: who asked, what they may get, and the kill switch. */
+/** Agents: their list, their possible effects, and the kill switch. */
 import { describe, expect, it } from 'vitest'
 import { ALLOWED, createPolicy, DENIED, decide, makeKey, REFUNDS, succeed } from '../../../server/test/api/refunds.js'
 import { violationsOf } from './support/axe.js'
@@ -11,7 +11,7 @@ describe('agents', () => {
 
   it('none yet: the page names the next step', async () => {
     await on.open('/agents', 'Agents')
-    await on.page.getByText('No agent has asked yet').waitFor()
+    await on.page.getByText('No requests from agents yet').waitFor()
     expect(await violationsOf(on.page)).toEqual([])
   })
 
@@ -24,14 +24,14 @@ describe('agents', () => {
     const list = on.page.getByRole('region', { name: 'Agents' })
     await list.getByRole('link', { name: AGENT }).waitFor()
     await on.page.getByLabel('Find an agent').fill('support')
-    await on.page.getByText('1 of the 2 agents that are loaded').waitFor()
+    await on.page.getByText('1 of 2 loaded agents').waitFor()
     expect(await list.getByRole('link').allTextContents()).toEqual([AGENT])
     await on.page.getByLabel('Find an agent').fill('agent:other/1+2')
     await on.page.getByRole('button', { name: 'Open this id' }).click()
-    await on.page.getByRole('heading', { level: 1, name: 'agent:other/1+2 only seen' }).waitFor()
-    // The address of the page is one that can be opened.
+    await on.page.getByRole('heading', { level: 1, name: 'agent:other/1+2 seen only' }).waitFor()
+    // The URL of the page can be opened directly.
     await on.page.reload()
-    await on.page.getByRole('heading', { level: 1, name: 'agent:other/1+2 only seen' }).waitFor()
+    await on.page.getByRole('heading', { level: 1, name: 'agent:other/1+2 seen only' }).waitFor()
   })
 
   it('one is registered, and its metadata is edited', async () => {
@@ -62,16 +62,16 @@ describe('agents', () => {
 
     await on.page.getByRole('button', { name: 'Delete' }).click()
     await on.page.getByRole('dialog').getByRole('button', { name: 'Delete the registration' }).click()
-    await on.page.getByText('Nobody has seen this agent').waitFor()
-    expectNotFound()
+    await on.page.getByText('This agent has not been seen').waitFor()
+    await expectNotFound()
   })
 
   it('one is suspended, is denied, and is resumed', async () => {
     await on.open(`/agents/${AGENT}`)
-    await on.page.getByRole('heading', { level: 1, name: `${AGENT} only seen` }).waitFor()
+    await on.page.getByRole('heading', { level: 1, name: `${AGENT} seen only` }).waitFor()
     await on.page.getByRole('button', { name: 'Suspend' }).click()
     const question = on.page.getByRole('dialog', { name: `Suspend ${AGENT}?` })
-    await question.getByText('What already runs can still be confirmed or rejected').waitFor()
+    await question.getByText('Actions that are already running can still be confirmed or rejected').waitFor()
     await question.getByLabel('Reason').fill('odd refunds')
     expect(await violationsOf(on.page)).toEqual([])
     await question.getByRole('button', { name: 'Suspend' }).click()
@@ -86,36 +86,36 @@ describe('agents', () => {
     await on.page.getByRole('link', { name: AGENT }).click()
     await on.page.getByRole('button', { name: 'Resume' }).click()
     await on.page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click()
-    await on.page.getByRole('heading', { level: 1, name: `${AGENT} only seen` }).waitFor()
+    await on.page.getByRole('heading', { level: 1, name: `${AGENT} seen only` }).waitFor()
     expect(await decide(on.server, ALLOWED)).toMatchObject({ effect: 'allow' })
   })
 
   it('one that nobody has seen can be suspended', async () => {
     await on.open('/agents/agent:new-1')
-    await on.page.getByText('Nobody has seen this agent').waitFor()
+    await on.page.getByText('This agent has not been seen').waitFor()
     await on.page.getByRole('button', { name: 'Suspend' }).click()
     await on.page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click()
     await on.page.getByRole('heading', { level: 1, name: 'agent:new-1 SUSPENDED' }).waitFor()
     expect(await decide(on.server, { ...ALLOWED, agent_id: 'agent:new-1' })).toMatchObject({ effect: 'deny' })
-    expectNotFound()
+    await expectNotFound()
   })
 
   it('show what they did, and what they can get', async () => {
     await on.open(`/agents/${AGENT}`)
-    const counts = on.page.getByRole('group', { name: 'Decisions of the last 24 hours' })
+    const counts = on.page.getByRole('group', { name: 'Decisions in the last 24 hours' })
     await expect.poll(() => counts.textContent()).toContain('2allow0log0review2deny')
     const effects = on.page.getByRole('table', { name: 'Effects by action' })
     await effects.getByRole('row', { name: 'payment.refund' }).getByText('review').waitFor()
     await on.page.getByLabel('Another action').fill('payment delete')
     await on.page.getByRole('button', { name: 'Add' }).click()
-    await on.page.getByText('Write words of letters').waitFor()
+    await on.page.getByText('Use letters, digits').waitFor()
     await on.page.getByLabel('Another action').fill('payment.delete')
     await on.page.getByRole('button', { name: 'Add' }).click()
     const added = effects.getByRole('row', { name: 'payment.delete' })
     await added.waitFor()
     expect(await added.getByRole('cell').nth(1).textContent()).toBe('deny')
     expect(await violationsOf(on.page)).toEqual([])
-    await on.page.getByRole('link', { name: 'All its decisions' }).click()
+    await on.page.getByRole('link', { name: 'View all decisions' }).click()
     await on.page.getByRole('heading', { level: 1, name: 'Decisions' }).waitFor()
     expect(new URL(on.page.url()).searchParams.get('agent_id')).toBe(AGENT)
   })
@@ -134,8 +134,9 @@ describe('agents', () => {
     await on.page.getByText('<img src=x onerror=alert(1)>').waitFor()
   })
 
-  /** A browser complains of each answer that says that there is no such agent. */
-  const expectNotFound = () => {
+  /** The browser reports each 404 for an unknown agent on its console. The page that may ask once more is left first. */
+  const expectNotFound = async () => {
+    await on.open('/get-started')
     for (const complaint of on.complaints.splice(0)) expect(complaint).toContain('404')
   }
   const agentOf = (id: string) => succeed(on.server.call('GET', `/v1/agents/${encodeURIComponent(id)}`))

@@ -1,22 +1,36 @@
-/** Proofs of the audit log, verified in the browser: of a decision's entries, and of a log that goes on. */
+/** Verifies proofs of the audit log in the browser: for a decision's entries, and for a log that continues a saved one. */
 import { readFile } from 'node:fs/promises'
 import { leafHash } from '@countersign/audit-log'
 import type { AuditEntry, DecisionProof, InclusionProof } from '@countersign/contract'
 import { generateSigningKey } from '@countersign/permit'
+import { until } from '@countersign/testkit'
+import type { Locator } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { ALLOWED, createPolicy, decide, makeKey, REFUNDS, REVIEWED, succeed } from '../../../server/test/api/refunds.js'
+import {
+  ALLOWED,
+  createPolicy,
+  decide,
+  everyItem,
+  makeKey,
+  REFUNDS,
+  REVIEWED,
+  succeed,
+} from '../../../server/test/api/refunds.js'
+import { editedStore } from '../../../server/test/edited-store.js'
+import { forgetTrees, intruderOf } from '../../../server/test/intruder.js'
 import { type Stage, stage } from './support/browser.js'
 
 const AUDIT = /\/dashboard\/v1\/audit\?/
 const PROOF = /\/dashboard\/v1\/audit\/proof\?/
 const DECISION = /\/dashboard\/v1\/decisions\/dec_\w+$/
+const RECORD = /\/dashboard\/v1\/audit\/records\?/
 const KEYS = /\/\.well-known\/jwks\.json$/
 
 const CHANGED_PROOFS: readonly (readonly [change: (proof: DecisionProof) => void, unproved: number, why: string])[] = [
   [
     ({ data }) => Object.assign(data[0]?.entry as AuditEntry, { actor: 'key_01kagx3v5ne8sr6w1y6gqk4t2h' }),
     1,
-    'The proof is of another entry than the one that is shown here.',
+    'The proof is for a different entry than the one shown here.',
   ],
   [
     ({ data }) => {
@@ -33,12 +47,12 @@ const CHANGED_PROOFS: readonly (readonly [change: (proof: DecisionProof) => void
   [
     ({ data }) => Object.assign(data[1] as object, { inclusion: null, checkpoint_inclusion: null }),
     1,
-    'The entry is under no checkpoint yet. Ask for the proof again.',
+    'The entry is not covered by a checkpoint yet. Ask for the proof again.',
   ],
-  [(proof) => Object.assign(proof, { data: proof.data.slice(1) }), 1, 'The server has no proof of it.'],
+  [(proof) => Object.assign(proof, { data: proof.data.slice(1) }), 1, 'The server has no proof for this entry.'],
 ]
 
-/** Has the answers to these requests changed on their way to the page. */
+/** Changes the responses to these requests on their way to the page. */
 async function tamper<Body>(on: Stage, url: RegExp, change: (body: Body) => void): Promise<RegExp> {
   await on.page.route(url, async (route) => {
     const response = await route.fetch()
@@ -92,7 +106,7 @@ describe('the entries of a decision', () => {
     await panel(on).scrollIntoViewIfNeeded()
     await on.look('decision-proved')
     await confirm(id)
-    await panel(on).getByText('The decision has changed since it was verified.').waitFor()
+    await panel(on).getByText('The decision has changed since you verified it.').waitFor()
     expect(await panel(on).getByText('proved', { exact: true }).count()).toBe(0)
     await panel(on).getByText('decision.confirmed').waitFor()
     await verify(on).click()
@@ -143,19 +157,97 @@ describe('the entries of a decision', () => {
   it('are not proved by the signature of another key', async () => {
     await open()
     await tamper(on, KEYS, (jwks) => Object.assign(jwks as object, { keys: [generateSigningKey().publicJwk] }))
-    await expectUnproved(2, 'Nobody has signed it whose key is known.')
+    await expectUnproved(2, 'No known key has signed it.')
   })
 
   it('prove nothing of a page that says something else', async () => {
     await tamper(on, DECISION, (decision) => Object.assign(decision as object, { effect: 'deny' }))
     await open()
     await verify(on).click()
-    await panel(on).getByRole('alert').getByText('differ in: the effect').waitFor()
+    await panel(on).getByRole('alert').getByText('effect: "allow" in the log, but "deny" here').waitFor()
     expect(
       await panel(on)
         .getByText(/^Proved/)
         .count(),
     ).toBe(0)
+  })
+
+  it('say that the store has no record of the decision', async () => {
+    await open()
+    await tamper(on, RECORD, (page) => Object.assign(page as object, { data: [] }))
+    await verify(on).click()
+    await panel(on).getByRole('alert').getByText('there is no record, but the log has 2 entries about it').waitFor()
+  })
+
+  it('name each member of the record that somebody has edited in the store', async () => {
+    await decided()
+    const asker = await makeKey(on.server, ['decisions:write'])
+    const { id } = await decide(on.server, REVIEWED, asker.key)
+    const move = (name: string, body: object, key?: string) =>
+      succeed(on.server.call('POST', `/v1/decisions/${id}/${name}`, { body, ...(key !== undefined && { key }) }))
+    await move('approve', { comment: 'Fine.' })
+    await move('claim', { holder: 'run-1' }, asker.key)
+    await move('confirm', { amount: 400 }, asker.key)
+    const store = editedStore(on.server.dataDir)
+    const verified = async () => {
+      await on.open(`/decisions/${id}`, 'Decision on payment.refund')
+      await verify(on).click()
+    }
+    const edits: readonly (readonly [edit: () => Promise<void>, said: RegExp, count?: number])[] = [
+      [
+        () => store.document('decisions', [id], ({ outcome }) => Object.assign(outcome, { amount: 4 })),
+        /^outcome\.amount: 400 in the log, but 4 here$/,
+      ],
+      [
+        () => store.document('decisions', [id], ({ review }) => Object.assign(review, { comment: 'Never.' })),
+        /^review\.comment: "Fine\." in the log, but "Never\." here$/,
+      ],
+      [
+        () => store.document('decisions', [id], (decision) => Object.assign(decision, { reason: 'Because.' })),
+        /^the reason, advice, .* differ from the original decision$/,
+      ],
+      [
+        () => store.member('decisions', [id], { request_context: '{"amount":421,"currency":"EUR"}' }),
+        /^the request: its context, resource, action and agent differ from the original request$/,
+      ],
+      [
+        () => store.document('decisions', [id], (decision) => Object.assign(decision, { effect: 'allow' })),
+        /^effect: "review" in the log, but "allow" here$/,
+        // A decision without a review has no holder, so the holder differs, and the hash that covers it.
+        3,
+      ],
+      [
+        () => store.document('decisions', [id], ({ review }) => Object.assign(review, { decided_by: asker.id })),
+        /^review\.decided_by: "key_\w+" in the log, but "key_\w+" here$/,
+      ],
+      // A member that the page does not show.
+      [
+        () => store.document('decisions', [id], ({ holder }) => Object.assign(holder, { name: 'run-2' })),
+        /^holder\.name: "run-1" in the log, but "run-2" here$/,
+      ],
+    ]
+    for (const [edit, said, count = 1] of edits) {
+      await edit()
+      await verified()
+      const notice = panel(on).getByRole('alert').filter({ hasText: 'The stored decision differs from its audit log' })
+      await notice.getByRole('listitem').filter({ hasText: said }).waitFor()
+      expect(await notice.getByRole('listitem').count()).toBe(count)
+      await panel(on).scrollIntoViewIfNeeded()
+      await store.undo()
+    }
+    await on.screenshot('decision-edited')
+    await store.remove('decisions', [id])
+    await on.open(`/decisions/${id}`, 'Decision')
+    await on.page.getByText(`The store has no record of ${id}`).waitFor()
+    await verify(on).click()
+    await panel(on).getByRole('alert').getByText('there is no record, but the log has 4 entries about it').waitFor()
+    await on.look('decision-deleted')
+    await on.narrow('decision-deleted')
+    expect(on.complaints.splice(0).every((text) => text.includes('404'))).toBe(true)
+    await store.undo()
+    await store.close()
+    await verified()
+    await panel(on).getByText('Proved: 4 entries in the audit log').waitFor()
   })
 
   it('are not verified by a browser without Ed25519, which says so', async () => {
@@ -173,7 +265,7 @@ describe('the entries of a decision', () => {
     const { key } = await makeKey(on.server, ['decisions:read'])
     const page = await on.another(key)
     await page.goto(`/decisions/${id}`)
-    await page.getByText('Your key lacks the scope audit:read').waitFor()
+    await page.getByText('Your key is missing the scope audit:read').waitFor()
     expect(await page.getByRole('button', { name: 'Verify in this browser' }).count()).toBe(0)
     await page.context().close()
   })
@@ -182,7 +274,7 @@ describe('the entries of a decision', () => {
 describe('the checkpoints', () => {
   const on = stage({ settings: { rateLimitPerSecond: 0 } })
   const drawer = () => on.page.getByRole('dialog', { name: 'Checkpoints' })
-  /** Has the server make a decision and a checkpoint with it. */
+  /** Creates a decision and a checkpoint that covers it. */
   const decided = async () => {
     const { id } = await decide(on.server, ALLOWED)
     await succeed(on.server.call('GET', `/v1/audit/proof?decision_id=${id}`))
@@ -214,39 +306,77 @@ describe('the checkpoints', () => {
     expect(await readFile(await file.path(), 'utf8')).toBe(note)
     await decided()
     await compare(`  ${note.replaceAll('\n', '\r\n')}`)
-    await drawer().getByText('The log goes on from your note').waitFor()
+    await drawer().getByText('The log continues from your note').waitFor()
     expect(await drawer().getByRole('status').textContent()).toMatch(/The first \d+ of its \d+ checkpoints/)
     await drawer().getByRole('status').scrollIntoViewIfNeeded()
     await on.look('audit-checkpoints')
     await on.narrow('audit-checkpoints')
-    // Of one log, from the answer of the API.
+    // One log, from the response of the API.
     const { data } = await succeed(on.server.call('GET', '/v1/audit/checkpoints'))
     await compare(data[0].note)
     await drawer()
-      .getByText(/of its \d+ entries are those/)
+      .getByText(/of its \d+ entries are the ones/)
       .waitFor()
   })
 
   it('are not said to go on from a note when that is not proved', async () => {
     const note = await open()
-    const refused = drawer().getByRole('alert').filter({ hasText: 'The log does not go on from your note' })
+    const refused = drawer().getByRole('alert').filter({ hasText: 'The log does not continue from your note' })
     const url = await tamper(on, /\/audit\/consistency\?/, (proof) =>
       Object.assign(proof as object, { path: [Buffer.alloc(32).toString('base64')] }),
     )
     await compare(note)
-    await refused.getByText('This server has signed it.').waitFor()
+    await refused.getByText('This server signed it').waitFor()
     await on.screenshot('audit-checkpoints-refused')
     await on.page.unroute(url)
     const [origin, size, root, ...rest] = note.split('\n')
     await compare([origin, Number(size) + 1000, root, ...rest].join('\n'))
-    await refused.getByText('The log of the server is shorter than that now.').waitFor()
-    await refused.getByText('No key that the server publishes now has signed it.').waitFor()
+    await refused.getByText('The server’s log is now shorter than that.').waitFor()
+    await refused.getByText('None of the keys that the server publishes now has signed it.').waitFor()
     await compare([origin, size, Buffer.alloc(32).toString('base64'), ...rest].join('\n'))
-    await refused.getByText('The server does not prove that it has the same beginning.').waitFor()
+    await refused.getByText('The server did not prove that it starts with the same entries.').waitFor()
     await compare(note.replace('/root', '/log/other'))
-    await refused.getByText('The server has no checkpoint of this log.').waitFor()
+    await refused.getByText('The server has no checkpoint for this log.').waitFor()
     await compare('a note')
-    await drawer().getByRole('alert').getByText('Not the note of a checkpoint').waitFor()
+    await drawer().getByRole('alert').getByText('Not a checkpoint note').waitFor()
     expect(on.complaints.splice(0).every((text) => /status of 40[04]/.test(text))).toBe(true)
+  })
+})
+
+describe('a log that was rewritten', () => {
+  const on = stage({ settings: { rateLimitPerSecond: 0 } })
+
+  it('is named where it is verified, with what it means and what to read', async () => {
+    await createPolicy(on.server, REFUNDS)
+    const { id } = await decide(on.server, ALLOWED)
+    const [entry] = await everyItem(on.server, `/v1/audit?decision_id=${id}`)
+    await until('a checkpoint of it', async () => {
+      const { data } = await succeed(on.server.call('GET', '/v1/audit/checkpoints'))
+      return data.some(({ log, size }: { log: string; size: number }) => log === entry.log && size > entry.index)
+    })
+    const intruder = intruderOf(on.server.dataDir)
+    await intruder.changeEntry(entry.log, entry.index, (before) => ({ ...before, data: { effect: 'deny' } }))
+    await forgetTrees(intruder)
+    await until('the server to see it', async () => {
+      await decide(on.server, ALLOWED)
+      return (await on.server.call('GET', '/v1/audit/checkpoints')).status === 409
+    })
+    const expectNotice = async (within: Locator, title: string) => {
+      const notice = within.getByRole('alert').filter({ hasText: title })
+      await notice.getByText('Decisions continue').waitFor()
+      const link = notice.getByRole('link', { name: 'A log that was rewritten' })
+      expect(await link.getAttribute('href')).toMatch(/\/docs\/audit\.md#a-log-that-was-rewritten$/)
+      await notice.getByText('log_rewritten, request').waitFor()
+    }
+    await on.open(`/decisions/${id}`, 'Decision on payment.refund')
+    await verify(on).click()
+    await expectNotice(panel(on), 'The verification failed: the audit log was rewritten')
+    await panel(on).scrollIntoViewIfNeeded()
+    await on.look('log-rewritten')
+    await on.narrow('log-rewritten')
+    await on.open('/audit', 'Audit')
+    await on.page.getByRole('button', { name: 'Checkpoints' }).click()
+    await expectNotice(on.page.getByRole('dialog'), 'The audit log was rewritten')
+    expect(on.complaints.splice(0).filter((one) => !one.includes('409'))).toEqual([])
   })
 })

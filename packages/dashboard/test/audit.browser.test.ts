@@ -44,7 +44,7 @@ describe('the audit log', () => {
     await on.page.getByRole('option', { name: 'policy.created' }).click()
     await expect.poll(() => new URL(on.page.url()).search).toBe('?type=policy.created')
     await expect.poll(() => rowsOf(on).count()).toBe(1)
-    await on.page.getByRole('button', { name: 'Remove the filters' }).click()
+    await on.page.getByRole('button', { name: 'Clear filters' }).click()
     await on.page.getByLabel('Agent').fill('agent:support-9')
     await on.page.getByLabel('Agent').press('Enter')
     await expect.poll(() => rowsOf(on).count()).toBe(1)
@@ -53,7 +53,7 @@ describe('the audit log', () => {
     await expect.poll(() => rowsOf(on).count()).toBe(1)
     await on.page.getByLabel('Agent').fill('agent:nobody')
     await on.page.getByLabel('Agent').press('Enter')
-    await on.page.getByText('No entry matches the filters').waitFor()
+    await on.page.getByText('No entries match the filters').waitFor()
   })
 
   it('reads on as far as one scrolls', async () => {
@@ -75,7 +75,7 @@ describe('the audit log', () => {
     const { key } = await makeKey(on.server, ['decisions:read'])
     const page = await on.another(key)
     await page.goto('/audit')
-    await page.getByText('It lacks the scope audit:read').waitFor()
+    await page.getByText('It is missing the scope audit:read').waitFor()
     await page.context().close()
   })
 })
@@ -97,8 +97,8 @@ describe('the check of a permit', () => {
     const sent: string[] = []
     on.page.on('request', (request) => sent.push(request.url() + (request.postData() ?? '')))
     await check(on, `${permit_token}\n`)
-    await dialog().getByText('Genuine and in force').waitFor()
-    await dialog().getByText('It says what the stored decision says.').waitFor()
+    await dialog().getByText('Genuine and valid').waitFor()
+    await dialog().getByText('It matches the stored decision.').waitFor()
     const shown = await dialog().textContent()
     for (const text of [
       'agent:support-7',
@@ -134,9 +134,9 @@ describe('the check of a permit', () => {
     expect(await dialog().textContent()).not.toContain('4,250')
     await on.screenshot('audit-permit-refused')
     await check(on, mintPermitSync(generateSigningKey(), claims))
-    await dialog().getByRole('alert').getByText('The server has no key of this name').waitFor()
+    await dialog().getByRole('alert').getByText('The server has no key with this id').waitFor()
     await check(on, 'a permit')
-    await dialog().getByRole('alert').getByText('It does not have the form of a permit').waitFor()
+    await dialog().getByRole('alert').getByText('It does not look like a permit').waitFor()
   })
 
   it('says nothing of a permit before it is compared, and compares it with what is read then', async () => {
@@ -152,22 +152,22 @@ describe('the check of a permit', () => {
       await route.continue()
     })
     await check(on, permit_token)
-    await dialog().getByText('It is being compared with its decision').waitFor()
-    expect(await dialog().getByText('Genuine and in force').count()).toBe(0)
+    await dialog().getByText('Comparing it with its decision').waitFor()
+    expect(await dialog().getByText('Genuine and valid').count()).toBe(0)
     await succeed(on.server.call('POST', `/v1/decisions/${id}/reject`, { body: {} }))
     answer()
     await dialog().getByText('Genuine, but the decision is rejected').waitFor()
     await on.page.unroute(decision(`decisions/${id}$`))
-    // Without the audit log nobody knows whether it was used.
+    // Without the audit log, the page cannot know whether the permit was redeemed.
     const other = await decide(on.server, ALLOWED)
     await on.page.route(decision('audit\\?'), (route) => route.fulfill({ status: 500 }))
     await check(on, other.permit_token)
-    await dialog().getByText('It is not compared with its decision.').waitFor()
-    await dialog().getByText('The server answers with status 500.').waitFor()
+    await dialog().getByText('It was not compared with its decision.').waitFor()
+    await dialog().getByText('The server responded with status 500.').waitFor()
     expect(on.complaints.splice(0).every((text) => text.includes('500'))).toBe(true)
     await on.page.unroute(decision('audit\\?'))
     await dialog().getByRole('button', { name: 'Try again' }).click()
-    await dialog().getByText('Genuine and in force').waitFor()
+    await dialog().getByText('Genuine and valid').waitFor()
   })
 
   it('says so where the key may not read the decision', async () => {
@@ -179,9 +179,9 @@ describe('the check of a permit', () => {
     await page.getByRole('button', { name: 'Check a permit' }).click()
     await page.getByRole('textbox', { name: 'Permit' }).fill(permit_token)
     await page.getByRole('button', { name: 'Check', exact: true }).click()
-    await page.getByText('It is not compared with its decision.').waitFor()
-    await page.getByText('Your key lacks the scope decisions:read.').waitFor()
-    expect(await page.getByText('Genuine and in force').count()).toBe(0)
+    await page.getByText('It was not compared with its decision.').waitFor()
+    await page.getByText('Your key is missing the scope decisions:read.').waitFor()
+    expect(await page.getByText('Genuine and valid').count()).toBe(0)
     await page.context().close()
   })
 
@@ -217,6 +217,6 @@ describe('a permit whose time is over', () => {
         },
         { interval: 300, timeout: 10_000 },
       )
-      .toBe('Genuine, but over')
+      .toBe('Genuine, but expired')
   })
 })

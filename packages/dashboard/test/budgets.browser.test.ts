@@ -1,4 +1,4 @@
-/** What budgets have left, as it changes, and what was spent in past periods. */
+/** Budgets: what is left, updated live, and the spending of past periods. */
 import type { Locator } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createPolicy, decide, succeed } from '../../../server/test/api/refunds.js'
@@ -17,7 +17,7 @@ function spend(on: Stage, action: string, amount: number, agent_id = 'agent:a') 
 const confirm = async (on: Stage, { id }: { readonly id: string }, amount: number) =>
   succeed(on.server.call('POST', `/v1/decisions/${id}/confirm`, { body: { amount } }))
 
-/** The rows, from the top. */
+/** Returns the texts of the rows from the top. */
 function rows(on: Stage): Locator {
   return on.page.getByRole('list', { name: 'Budgets' }).getByRole('listitem')
 }
@@ -34,6 +34,19 @@ describe('the budgets', () => {
     const link = on.page.getByRole('link', { name: 'Write a policy with a budget' })
     expect(await link.getAttribute('href')).toBe('/policies/new')
     expect(await violationsOf(on.page)).toEqual([])
+  })
+
+  it('of each agent are named before any agent has one', async () => {
+    const { id } = await createPolicy(on.server, budgeted('lonely', 'fax.send', { limit: 5, scope: 'agent' }))
+    await on.open('/budgets', 'Budgets')
+    const lonely = row(on, 'lonely')
+    await lonely.getByText('5 EUR for each agent').waitFor()
+    await lonely.getByText('Nothing spent yet in this period').waitFor()
+    await on.page.getByText('1 in all').waitFor()
+    expect(await on.page.getByText('No policy has a budget').count()).toBe(0)
+    await on.look('budgets-unused')
+    await on.narrow('budgets-unused')
+    await on.server.call('DELETE', `/v1/policies/${id}`)
   })
 
   it('show how one runs to its limit, as it happens', async () => {
@@ -74,8 +87,31 @@ describe('the budgets', () => {
     await on.page.getByLabel('Search by policy, agent or unit').fill('nothing like it')
     await on.page.getByRole('button', { name: 'Show all budgets' }).click()
     await expect.poll(() => rows(on).count()).toBe(4)
-    // The one nearest to its limit is the first.
+    // The budget nearest to its limit is the first.
     await rows(on).first().getByText('refunds').waitFor()
+  })
+
+  it('of each agent are named beside accounts, until an agent has used them', async () => {
+    const total = { limit: 7, unit: 'faxes', amount: 1, scope: 'agent', period: 'total' }
+    await createPolicy(on.server, budgeted('lonely', 'fax.send', total))
+    await createPolicy(on.server, { ...budgeted('idle', 'fax.read', total), enabled: false })
+    await on.open('/budgets', 'Budgets')
+    await row(on, 'refunds').first().waitFor()
+    const lonely = row(on, 'lonely')
+    await lonely.getByText('7 faxes for each agent').waitFor()
+    await lonely.getByText('Nothing spent yet', { exact: true }).waitFor()
+    await row(on, 'idle').getByText('policy disabled').waitFor()
+    await on.look('budgets-mixed')
+    await on.narrow('budgets-mixed')
+    await on.page.getByLabel('Search by policy, agent or unit').fill('lonely')
+    await on.page.getByText('1 of 6').waitFor()
+    await spend(on, 'fax.send', 1, 'agent:a')
+    await lonely.getByText('6 faxes left of 7 faxes').waitFor()
+    expect(await on.page.getByText('Nothing spent yet').count()).toBe(0)
+    for (const { id } of (await succeed(on.server.call('GET', '/v1/policies?limit=100'))).data.filter(
+      ({ name }: { name: string }) => name === 'lonely' || name === 'idle',
+    ))
+      await on.server.call('DELETE', `/v1/policies/${id}`)
   })
 
   it('of a deleted policy are named as such, while something is reserved', async () => {
@@ -88,7 +124,7 @@ describe('the budgets', () => {
     await gone.getByText('0.75 EUR left of 1 EUR').waitFor()
     expect(await gone.getByRole('link').count()).toBe(0)
     await gone.getByRole('button', { name: 'History' }).click()
-    await on.page.getByRole('dialog').getByText('No past period').waitFor()
+    await on.page.getByRole('dialog').getByText('No past periods').waitFor()
   })
 })
 

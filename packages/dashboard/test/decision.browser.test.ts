@@ -1,4 +1,4 @@
-/** The page of one decision: why it came out so, and what somebody can do about it. */
+/** The page of one decision: its reasons, and what a user can do next. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
@@ -21,7 +21,7 @@ const panel = (page: Page, name: string) => page.getByRole('region', { name, exa
 const post = (on: Stage, path: string, body: object = {}, key?: string) =>
   succeed(on.server.call('POST', path, { body, ...(key !== undefined && { key }) }))
 
-/** The refund desk, with a budget that every refund is asked of. */
+/** The refund policies, with a budget for every refund. */
 function refundDesk(on: Stage): () => Promise<string> {
   const budget = { limit: 5000, unit: 'EUR', period: 'monthly' }
   let made: Promise<{ id: string }> | null = null
@@ -52,9 +52,11 @@ describe('a decision', () => {
     expect(await nearest.textContent()).toMatch(
       /^Rule 2 *review *does not match *nearest miss *context.amount \$lte *expected 1000 *actual 1500$/,
     )
-    expect(await refunds.textContent()).toMatch(/Rule 1 *allow.*expected 100 *actual 1500.*Rule 3 *deny *matches$/s)
+    expect(await refunds.textContent()).toMatch(
+      /Rule 1 *allow.*expected 100 *actual 1500.*Rule 3 *deny *matches *action *"payment\.refund" *is the one the rule names$/s,
+    )
     await page.getByRole('region', { name: 'Policy trial' }).getByText('shadow').waitFor()
-    await page.getByText('1 policy without a say').click()
+    await page.getByText('1 policy that did not apply').click()
     await page.getByRole('region', { name: 'Policy allows mail.send' }).getByText('no rule matches').waitFor()
 
     expect(await panel(page, 'Request').getByRole('region', { name: 'Context' }).textContent()).toContain(
@@ -63,7 +65,7 @@ describe('a decision', () => {
     await panel(page, 'Permit claims').getByText('A denied decision has no permit.').waitFor()
     await panel(page, 'Audit position').getByText('decision.created').waitFor()
 
-    const link = page.getByRole('link', { name: 'Write the rule that would have allowed this' })
+    const link = page.getByRole('link', { name: 'Draft a rule that would have allowed this' })
     await expect.poll(() => link.getAttribute('href')).toBe(`/policies/${policyId}?for=${id}`)
     await page.getByRole('link', { name: 'Open in the simulator' }).click()
     await expect.poll(() => page.url()).toBe(`${on.server.url}/simulator?for=${id}`)
@@ -72,11 +74,28 @@ describe('a decision', () => {
     await expect.poll(() => page.url()).toBe(`${on.server.url}/policies/${policyId}?for=${id}`)
   })
 
+  it('that matched a rule shows by which values', async () => {
+    await createPolicy(on.server, {
+      name: 'small fees',
+      rules: [{ action: 'payment.fee', effect: 'allow', conditions: { 'context.amount': { $gt: 0, $lte: 100 } } }],
+    })
+    const { id } = await decide(on.server, { agent_id: 'agent:a', action: 'payment.fee', context: { amount: 42.5 } })
+    await on.open(`/decisions/${id}`)
+    const held = on.page
+      .getByRole('region', { name: 'Policy small fees' })
+      .getByRole('list', { name: 'Conditions that matched' })
+      .getByRole('listitem')
+    await expect.poll(() => held.count()).toBe(2)
+    expect(await held.last().textContent()).toMatch(/^context\.amount *42\.5 *is > 0 and <= 100$/)
+    await on.look('decision-held', 'section[aria-label="Policy small fees"]')
+    await on.narrow('decision-held', 'section[aria-label="Policy small fees"]')
+  })
+
   it('that nothing came near to opens a new policy', async () => {
     const { id } = await decide(on.server, { agent_id: 'agent:x', action: 'nobody.allows' })
     await on.open(`/decisions/${id}`)
     await on.page.getByText('Denied: no policy matches this request.').waitFor()
-    await on.page.getByRole('link', { name: 'Write the rule that would have allowed this' }).click()
+    await on.page.getByRole('link', { name: 'Draft a rule that would have allowed this' }).click()
     await expect.poll(() => on.page.url()).toBe(`${on.server.url}/policies/new?for=${id}`)
   })
 
@@ -134,7 +153,7 @@ describe('a decision', () => {
     const review = panel(on.page, 'Review')
     await review.getByText('waiting').waitFor()
     await review.getByText('ends in 23 hours').waitFor()
-    await panel(on.page, 'Permit claims').getByText('There is no permit before a person has approved.').waitFor()
+    await panel(on.page, 'Permit claims').getByText('There is no permit until a reviewer approves.').waitFor()
     expect(await review.getByRole('link', { name: 'Approve or decline' }).getAttribute('href')).toBe(
       '/reviews?agent_id=agent%3Asupport-7',
     )
@@ -146,7 +165,7 @@ describe('a decision', () => {
     await panel(on.page, 'Budget effect').getByText('420 EUR').waitFor()
     await post(on, `/v1/decisions/${id}/claim`, { holder: 'run-1' }, asker.key)
     const permit = panel(on.page, 'Permit claims')
-    await permit.getByText('In force.').waitFor()
+    await permit.getByText('Valid.').waitFor()
     expect(await permit.textContent()).toMatch(/Effect \(effect\) *review/)
     await panel(on.page, 'Audit position').getByText('decision.claimed').waitFor()
     await post(on, `/v1/decisions/${id}/confirm`, { amount: 400, note: 'shipping kept' }, asker.key)
@@ -167,21 +186,21 @@ describe('a decision', () => {
     for (const claim of [sub, action, resource, effect, jti, policy_id, request_hash, audit.leaf])
       expect(shown).toContain(claim)
     expect(shown).not.toContain('(amount)')
-    expect(shown).toContain('The permit also names the amount of its budget')
+    expect(shown).toContain('the permit also contains that amount')
     expect(shown).toMatch(new RegExp(`\\(iat\\) *${iat} `))
     expect(shown).toMatch(new RegExp(`\\(exp\\) *${exp} `))
     expect(await on.page.content()).not.toContain(permit_token.split('.')[2])
-    expect(await panel(on.page, 'Budget effect').textContent()).toMatch(/Asked *42.5 EUR *Reserved *yes/)
+    expect(await panel(on.page, 'Budget effect').textContent()).toMatch(/Requested *42.5 EUR *Reserved *yes/)
     await on.look('decision-allowed')
   })
 
   it('that does not exist says so, with a way back', async () => {
     await on.open('/decisions/dec_01kagx3v5ne8sr6w1y6gqk4t2h', 'Decision')
-    await on.page.getByText('There is no decision dec_01kagx3v5ne8sr6w1y6gqk4t2h').waitFor()
+    await on.page.getByText('Decision dec_01kagx3v5ne8sr6w1y6gqk4t2h not found').waitFor()
     await on.screenshot('decision-not-found')
     await on.page.getByRole('link', { name: 'See all decisions' }).click()
     await on.page.getByRole('heading', { level: 1, name: 'Decisions' }).waitFor()
-    // The page asks again when its stream of events is there.
+    // The page reads again once its stream of events is connected.
     expect(on.complaints.splice(0).filter((one) => !one.includes('404'))).toEqual([])
   })
 
@@ -191,9 +210,9 @@ describe('a decision', () => {
     const { key } = await makeKey(on.server, ['decisions:read'])
     const page = await on.another(key)
     await page.goto(`/decisions/${id}`)
-    await page.getByText('Your key lacks the scope policies:read').waitFor()
-    await page.getByText('Your key lacks the scope audit:read').waitFor()
-    expect(await page.getByRole('link', { name: 'Write the rule' }).count()).toBe(0)
+    await page.getByText('Your key is missing the scope policies:read').waitFor()
+    await page.getByText('Your key is missing the scope audit:read').waitFor()
+    expect(await page.getByRole('link', { name: 'Draft a rule' }).count()).toBe(0)
     expect(await page.getByRole('link', { name: 'agent:support-7' }).count()).toBe(0)
     await page.context().close()
   })

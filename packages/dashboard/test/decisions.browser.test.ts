@@ -11,7 +11,7 @@ describe('the list of decisions', () => {
 
   it('names the next step while nobody has asked', async () => {
     await on.open('/decisions', 'Decisions')
-    await on.page.getByRole('link', { name: 'Ask for the first decision' }).waitFor()
+    await on.page.getByRole('link', { name: 'Request your first decision' }).waitFor()
   })
 
   it('shows a decision as it is made, and as it changes', async () => {
@@ -35,9 +35,9 @@ describe('the list of decisions', () => {
     const before = await actionLinks().count()
     await on.page.getByRole('button', { name: 'Pause' }).click()
     await decide(on.server, REVIEWED)
-    await on.page.getByRole('button', { name: 'Go on (1 new)' }).waitFor()
+    await on.page.getByRole('button', { name: 'Resume (1 new)' }).waitFor()
     expect(await actionLinks().count()).toBe(before)
-    await on.page.getByRole('button', { name: 'Go on' }).click()
+    await on.page.getByRole('button', { name: 'Resume' }).click()
     await expect.poll(() => actionLinks().count()).toBe(before + 1)
   })
 
@@ -50,9 +50,9 @@ describe('the list of decisions', () => {
     await expect.poll(() => actionLinks().count()).toBe(2)
     await on.page.getByLabel('Agent').fill('agent:support-8')
     await on.page.getByLabel('Agent').press('Enter')
-    await on.page.getByText('No decision matches the filters').waitFor()
+    await on.page.getByText('No decisions match the filters').waitFor()
     expect(new URL(on.page.url()).search).toBe('?effect=deny&agent_id=agent%3Asupport-8')
-    await on.page.getByRole('button', { name: 'Remove the filters' }).last().click()
+    await on.page.getByRole('button', { name: 'Clear filters' }).last().click()
     await expect.poll(() => actionLinks().count()).toBeGreaterThan(3)
     expect(new URL(on.page.url()).search).toBe('')
   })

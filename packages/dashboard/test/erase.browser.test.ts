@@ -1,4 +1,4 @@
-/** The erasing of requests: of one decision, and of an agent. */
+/** Erases the request of one decision, and all requests of an agent. */
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import {
@@ -16,7 +16,7 @@ import { type Stage, stage } from './support/browser.js'
 const MARKER = 'order:marker-8812'
 const panel = (page: Page, name: string) => page.getByRole('region', { name, exact: true })
 
-/** Opens the question, and does what it asks. */
+/** Opens the confirmation and confirms it. */
 async function erase(on: Stage): Promise<void> {
   await panel(on.page, 'Request').getByRole('button', { name: 'Erase the request' }).click()
   await on.page.getByRole('dialog').getByRole('button', { name: 'Erase', exact: true }).click()
@@ -44,15 +44,15 @@ describe('the request of a decision', () => {
     await open(id)
     await panel(on.page, 'Request').getByRole('button', { name: 'Erase the request' }).click()
     const dialog = on.page.getByRole('dialog', { name: 'Erase the request of this decision?' })
-    await dialog.getByText('Nobody can undo it.').waitFor()
+    await dialog.getByText('This cannot be undone.').waitFor()
     await on.look('erase-request')
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     expect((await succeed(on.server.call('GET', `/v1/decisions/${id}`))).resource).toBe(MARKER)
     await erase(on)
     expect((await succeed(on.server.call('GET', `/v1/decisions/${id}`))).resource).toBeNull()
     expect(await on.page.content()).not.toContain(MARKER)
-    await panel(on.page, 'Explanation').getByText('There is none any more: the request was erased').waitFor()
-    await panel(on.page, 'Permit claims').getByText('no permit is made any more').waitFor()
+    await panel(on.page, 'Explanation').getByText('The explanation was erased together with the request.').waitFor()
+    await panel(on.page, 'Permit claims').getByText('no more permits are issued').waitFor()
     for (const name of ['Erase the request', 'Copy as curl'])
       expect(await on.page.getByRole('button', { name }).count()).toBe(0)
     expect(await on.page.getByRole('link', { name: 'Open in the simulator' }).count()).toBe(0)
@@ -69,17 +69,17 @@ describe('the request of a decision', () => {
   it('is not there to be drafted or simulated from', async () => {
     const id = await decided(DENIED)
     await open(id)
-    const link = on.page.getByRole('link', { name: 'Write the rule that would have allowed this' })
+    const link = on.page.getByRole('link', { name: 'Draft a rule that would have allowed this' })
     await expect.poll(() => link.getAttribute('href')).toMatch(/^\/policies\/pol_/)
     const draft = (await link.getAttribute('href')) as string
     await erase(on)
     expect(await link.count()).toBe(0)
     for (const path of [draft, `/policies/new?for=${id}`]) {
       await on.page.goto(path)
-      await on.page.getByText('there is no rule to draft for it').waitFor()
+      await on.page.getByText('no rule can be drafted for it').waitFor()
     }
     await on.page.goto(`/simulator?for=${id}`)
-    await on.page.getByText('was erased. Only its agent and its action are known.').waitFor()
+    await on.page.getByText('was erased. Only its agent and action are known.').waitFor()
   })
 
   it('that waits for a review can only be declined, and then waits for nobody', async () => {
@@ -94,7 +94,7 @@ describe('the request of a decision', () => {
     await on.open('/reviews?agent_id=agent%3Asupport-7', 'Reviews')
     const row = on.page.locator(`[data-review="${ids[0]}"]`)
     const card = on.page.getByRole('article').filter({ has: row })
-    await card.getByText('Nobody can approve it any more: decline it.').waitFor()
+    await card.getByText('It can no longer be approved. Decline it.').waitFor()
     expect(await card.getByRole('listitem').count()).toBe(1)
     expect(await row.getByRole('button', { name: 'Approve' }).count()).toBe(0)
     await row.focus()
@@ -115,8 +115,10 @@ describe('the request of a decision', () => {
     await on.page.getByRole('button', { name: 'Check a permit' }).click()
     await on.page.getByRole('textbox', { name: 'Permit' }).fill(permit_token)
     await on.page.getByRole('button', { name: 'Check', exact: true }).click()
-    await on.page.getByText('Genuine and in force').waitFor()
-    await on.page.getByText('its request was erased, so resource and request hash are not compared').waitFor()
+    await on.page.getByText('Genuine and valid').waitFor()
+    await on.page
+      .getByText('except for the resource and request hash, which cannot be compared because the request was erased')
+      .waitFor()
   })
 
   it('is not offered to be erased to a key without audit:write', async () => {

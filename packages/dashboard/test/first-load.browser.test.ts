@@ -25,6 +25,17 @@ describe('the first load', () => {
     expect(total).toBeLessThan(MOST_BYTES)
   })
 
+  it('says on a slow network that it comes', async () => {
+    await on.page.route(/\/index-[^/]*\.js$/, async (route) => {
+      await on.page.getByText('Loading the dashboard …').waitFor()
+      await route.continue()
+    })
+    await on.page.goto('/')
+    await on.page.getByRole('button', { name: 'Sign in' }).waitFor()
+    expect(await on.page.getByText('Loading the dashboard …').count()).toBe(0)
+    await on.page.unrouteAll()
+  })
+
   it('asks for nothing that is not there', async () => {
     const failed: string[] = []
     on.page.on('response', (answer) => {

@@ -1,4 +1,4 @@
-/** From a fresh server to its first decision, as the page says it. */
+/** Follows the page from a fresh server to its first decision. */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
@@ -10,10 +10,10 @@ import { EXAMPLE_POLICY } from '../src/example-policy.js'
 import { READ_KEY, snippetsFor } from '../src/pages/get-started/snippets.js'
 import { type Stage, stage } from './support/browser.js'
 
-/** Where the packages of the snippets are installed. */
+/** The folder where the packages of the snippets are installed. */
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 
-/** Runs a command as somebody types it, who is asked for the key first. Resolves with what it printed. */
+/** Runs a command in a shell that first asks for the key. Resolves with the output. */
 function typed(command: string, key: string): Promise<string> {
   const child = spawn('bash', ['--norc', '-c', `${READ_KEY}\n${command}`], {
     env: { PATH: process.env.PATH },
@@ -23,7 +23,7 @@ function typed(command: string, key: string): Promise<string> {
   return printedBy(child)
 }
 
-/** The snippet as the page shows it. */
+/** Returns the snippet that the page shows. */
 async function shownIn({ page, server }: Stage, name: string): Promise<string> {
   const { file } = snippetsFor(server.url).find((one) => one.name === name) ?? {}
   await page.getByRole('tab', { name }).click()
@@ -93,9 +93,9 @@ describe('a key that may do little', () => {
     const { key } = await makeKey(on.server, ['decisions:write'])
     const page = await on.another(key)
     await page.goto('/get-started')
-    await page.getByText('Your key may not create keys').waitFor()
-    await page.getByText('Your key may not create policies').waitFor()
-    await page.getByText('Your key may not read decisions').waitFor()
+    await page.getByText('Your key cannot create keys').waitFor()
+    await page.getByText('Your key cannot create policies').waitFor()
+    await page.getByText('Your key cannot read decisions').waitFor()
     await page.context().close()
   })
 })
@@ -157,7 +157,7 @@ describe('a snippet', () => {
   })
 })
 
-/** A program of the page, started in a project that has its packages. */
+/** Starts a program of the page in a project that has its packages. */
 function startProgram(code: string, key: string) {
   const child = spawn(process.execPath, ['--input-type=module'], {
     cwd: ROOT,

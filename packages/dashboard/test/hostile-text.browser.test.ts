@@ -1,4 +1,4 @@
-/** Every text that somebody can choose, hostile: a page shows it, and nothing more. */
+/** Fills every text that a user or agent can choose with hostile strings. Pages only show them. */
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { decide } from '../../../server/test/api/refunds.js'
@@ -9,14 +9,14 @@ import { NAUGHTY, XSS } from './support/hostile-strings.js'
 
 const NAMES = Object.keys(pagesOf({} as Filled))
 
-/** What a page of ours never has: it could only come from a text that was taken for markup. */
+/** Elements that our pages never contain. They could only come from a text that was parsed as markup. */
 const FOREIGN = [
   'iframe, object, embed, base, frame, math, marquee, video, audio',
   '[onerror], [onload], [onclick], [onmouseover], [ontoggle], [onfocus], [srcdoc]',
   'a[href^="javascript:" i], a[href^="data:" i], form[action]',
 ].join(', ')
 
-/** The elements of the page that are none of ours, and those that load what is not of ours. */
+/** Finds foreign elements, and elements that load from other hosts. */
 function foreignIn(page: Page): Promise<string[]> {
   return page.evaluate((selector) => {
     const own = `${location.origin}/dashboard/assets/`
@@ -49,7 +49,7 @@ describe('hostile text', () => {
     expect(await on.page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBeLessThanOrEqual(
       0,
     )
-    // What cannot be seen is shown by its escape.
+    // Invisible characters are shown as escapes.
     const raw = await on.page
       .locator('main')
       .evaluate((main) =>
@@ -75,9 +75,9 @@ describe('hostile text', () => {
       expect(await on.page.evaluate(() => '__ran' in window)).toBe(false)
       expect(await foreignIn(on.page)).toEqual([])
     }
-    // No answer comes after this.
+    // No response arrives after this.
     await on.page.goto('about:blank')
-    // What is not there answers 404, or 400.
+    // A missing object responds with 404 or 400.
     expect(on.complaints.splice(0).filter((one) => !/status of 40[014]/.test(one))).toEqual([])
   })
 

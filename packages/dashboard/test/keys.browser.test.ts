@@ -1,4 +1,4 @@
-/** API keys: made, used, rotated, revoked, and their secrets nowhere afterwards. */
+/** API keys are created, used, rotated and revoked, and no page keeps their secrets. */
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { everyItem, makeKey } from '../../../server/test/api/refunds.js'
@@ -16,12 +16,12 @@ describe('API keys', () => {
     await on.page.getByRole('button', { name: `Actions for ${name}`, exact: true }).click()
     await on.page.getByRole('menuitem', { name: what }).click()
   }
-  /** The secret that is shown, and which the page has forgotten afterwards. */
+  /** Returns the shown secret, after the page has forgotten it. */
   async function takeSecret(name: string): Promise<string> {
     const shown = dialog(`The secret of ${name}`)
     const [secret = ''] = SECRET.exec((await shown.locator('code').textContent()) ?? '') ?? []
     expect(secret).not.toBe('')
-    await shown.getByText('It is never shown again').waitFor()
+    await shown.getByText('You won’t see this secret again').waitFor()
     await expect.poll(() => shown.evaluate((element) => element.contains(document.activeElement))).toBe(true)
     expect(await violationsOf(on.page)).toEqual([])
     await on.page.keyboard.press('Escape')
@@ -52,12 +52,12 @@ describe('API keys', () => {
     expect(await create.getByRole('button', { name: 'Close' }).isDisabled()).toBe(true)
     await on.page.keyboard.press('Escape')
     lose()
-    await create.getByText('The server does not answer.').waitFor()
+    await create.getByText('The server is not responding.').waitFor()
     expect(on.complaints.splice(0)).toEqual([expect.stringContaining('ERR_FAILED')])
     await on.page.unroute('**/dashboard/v1/keys')
     await create.getByRole('button', { name: 'Create' }).click()
     const lost = dialog('The secret of lost and found')
-    await lost.getByText('The first answer was lost, and the secret with it').waitFor()
+    await lost.getByText('The response was lost, and the secret with it').waitFor()
     expect(await violationsOf(on.page)).toEqual([])
     await lost.getByRole('button', { name: 'Close' }).click()
     const made = (await everyItem(on.server, '/v1/keys')).filter(({ name }) => name === 'lost and found')
@@ -74,7 +74,7 @@ describe('API keys', () => {
     await create.getByRole('checkbox', { name: 'decisions:write' }).check()
     await create.getByRole('checkbox', { name: 'webhooks:read' }).check()
     await create.getByRole('textbox', { name: 'Agents' }).fill('agent:support-*')
-    // A key that is bound to agents cannot have it, so it is not chosen any more.
+    // A key that is bound to agents cannot have this scope, so it is no longer chosen.
     expect(await create.getByRole('checkbox', { name: 'webhooks:read' }).isDisabled()).toBe(true)
     expect(await create.getByRole('checkbox', { name: 'webhooks:read' }).isChecked()).toBe(false)
     await create.getByLabel('Expires').selectOption('In 90 days')
@@ -86,7 +86,7 @@ describe('API keys', () => {
     expect(Date.parse(made.expires_at) - Date.now()).toBeGreaterThan(89 * 86_400_000)
     expect(await statusWith(first)).toBe(200)
 
-    await deed('support desk', 'Show all about it')
+    await deed('support desk', 'Show details')
     await dialog('support desk').getByText(made.id).waitFor()
     expect(await violationsOf(on.page)).toEqual([])
     await dialog('support desk').getByRole('button', { name: 'Close' }).click()
@@ -102,15 +102,15 @@ describe('API keys', () => {
     await deed('support desk', 'Rotate the secret')
     await dialog('Rotate support desk')
       .getByLabel('The old secret stays valid')
-      .selectOption('not at all: after a leak')
+      .selectOption('not at all (after a leak)')
     await dialog('Rotate support desk').getByRole('button', { name: 'Rotate' }).click()
     const third = await takeSecret('support desk')
     expect([await statusWith(first), await statusWith(second), await statusWith(third)]).toEqual([401, 401, 200])
 
     await deed('support desk', 'Revoke')
     const question = dialog('Revoke support desk?')
-    await question.getByText('Sessions of the dashboard that were signed in with it end as well').waitFor()
-    await question.getByRole('button', { name: 'Revoke for good' }).click()
+    await question.getByText('Dashboard sessions of this key end too').waitFor()
+    await question.getByRole('button', { name: 'Revoke permanently' }).click()
     const row = on.page.getByRole('row', { name: 'support desk' })
     await row.waitFor({ state: 'detached' })
     expect(await statusWith(third)).toBe(401)
@@ -123,8 +123,8 @@ describe('API keys', () => {
     await on.open('/keys', 'API keys')
     await deed('bootstrap', 'Revoke')
     const question = dialog('Revoke bootstrap?')
-    await question.getByText('you are signed out').waitFor()
-    await question.getByRole('button', { name: 'Revoke for good' }).click()
+    await question.getByText('you will be signed out').waitFor()
+    await question.getByRole('button', { name: 'Revoke permanently' }).click()
     await question.getByRole('alert').getByText('This is the last live key with the scope *.').first().waitFor()
     expect(on.complaints.splice(0)).toEqual([expect.stringContaining('409')])
     await question.getByRole('button', { name: 'Cancel' }).click()
@@ -144,16 +144,16 @@ describe('API keys', () => {
       false,
       false,
     ])
-    await create.getByText('Your own key lacks it.').first().waitFor()
+    await create.getByText('Your own key does not have it.').first().waitFor()
     expect(await create.getByLabel('Expires').locator('option').allTextContents()).toEqual([
-      'Together with your key',
+      'When your key expires',
       'In 30 days',
-      'At a time …',
+      'At a specific time …',
     ])
     await create.getByRole('button', { name: 'Cancel' }).click()
     await page.getByRole('button', { name: 'Actions for bootstrap' }).click()
     expect(await page.getByRole('menuitem', { name: 'Revoke' }).isDisabled()).toBe(true)
-    await page.getByText('Your key lacks *, which this one has.').waitFor()
+    await page.getByText('Your key is missing *, which this one has.').waitFor()
   })
 
   it('revoking the own one signs out', async () => {
@@ -162,11 +162,11 @@ describe('API keys', () => {
     await page.goto('/keys')
     await page.getByRole('row', { name: 'your session' }).getByRole('button').click()
     await page.getByRole('menuitem', { name: 'Revoke' }).click()
-    await page.getByRole('dialog').getByText('It is the key of your session').waitFor()
-    await page.getByRole('button', { name: 'Revoke for good' }).click()
+    await page.getByRole('dialog').getByText('This is the key of your session').waitFor()
+    await page.getByRole('button', { name: 'Revoke permanently' }).click()
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
     expect((await on.server.call('GET', `/v1/keys/${id}`)).body.revoked_at).not.toBeNull()
-    // What the page still asks as the revoked key.
+    // The page may still send a read with the revoked key.
     await page.close()
     expect(on.complaints.splice(0).filter((one) => !one.includes('401'))).toEqual([])
   })
@@ -188,7 +188,7 @@ describe('API keys', () => {
   })
 })
 
-/** Whatever a page leaves behind. */
+/** Everything that a page stores. */
 function everythingKept(page: Page): Promise<string> {
   return page.evaluate(
     () =>

@@ -1,4 +1,4 @@
-/** Many decisions in the store: a list has only the rows in the document that can be seen, and each query uses an index. */
+/** Many decisions in the store: the document contains only the visible rows of a list, and each query uses an index. */
 import { stress } from '@countersign/testkit'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createPolicy, decide, REFUNDS } from '../../../server/test/api/refunds.js'

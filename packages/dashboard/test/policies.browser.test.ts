@@ -1,7 +1,8 @@
-/** Policies as people write them: listed, mended, tried, saved, restored. */
+/** Policies are listed, corrected, tested, saved and restored. */
 import type { Locator } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { allowing, createPolicy, DENIED, decide, makeKey, REFUNDS, succeed } from '../../../server/test/api/refunds.js'
+import { editedStore } from '../../../server/test/edited-store.js'
 import { stage } from './support/browser.js'
 
 describe('policies', () => {
@@ -12,7 +13,7 @@ describe('policies', () => {
   const editor = () => on.page.getByRole('textbox', { name: 'Policy as JSON' })
   const problems = () => on.page.getByRole('list', { name: 'Errors and warnings' })
   const stored = (id: string) => succeed(on.server.call('GET', `/v1/policies/${id}`))
-  /** Refunds under a name of its own. */
+  /** A refund policy with a unique name. */
   const newPolicy = (more: object = {}) => createPolicy(on.server, { ...REFUNDS, name: `refunds ${names++}`, ...more })
 
   async function write(box: Locator, text: string): Promise<void> {
@@ -29,8 +30,8 @@ describe('policies', () => {
   describe('of a new server', () => {
     it('are none, and the page says what that means', async () => {
       await on.open('/policies', 'Policies')
-      await on.page.getByText('There is no policy: every request is denied').waitFor()
-      await on.page.getByRole('link', { name: 'Write the first policy' }).click()
+      await on.page.getByText('No policies yet: every request is denied').waitFor()
+      await on.page.getByRole('link', { name: 'Create the first policy' }).click()
       await on.page.getByRole('heading', { level: 1, name: 'New policy' }).waitFor()
       await on.screenshot('policy-new')
     })
@@ -86,7 +87,7 @@ describe('policies', () => {
       await write(editor(), '{"name": "x",\n "name": "y", "rules": []}')
       await problems().getByText('The key "name" is repeated.').waitFor()
       await problems().getByText('line 2').waitFor()
-      await on.page.getByText('The text is no valid JSON').waitFor()
+      await on.page.getByText('The text is not valid JSON').waitFor()
       expect(await on.page.getByLabel('Name', { exact: true }).inputValue()).toBe(policy.name)
       expect(await on.page.getByLabel('Name', { exact: true }).isDisabled()).toBe(true)
       await write(editor(), '{"name": "x", "priority": 12345678901234567890}')
@@ -110,7 +111,7 @@ describe('policies', () => {
     it('offers members, values and paths', async () => {
       await on.open('/policies/new', 'New policy')
       const labels = on.page.getByRole('listbox').locator('.cm-completionLabel')
-      /** Types, waits for just these to be offered, and takes the first. */
+      /** Types, waits for exactly these suggestions, and accepts the first. */
       const takeFirst = async (typed: string, ...offered: string[]) => {
         await on.page.keyboard.type(typed)
         await expect.poll(() => labels.allTextContents()).toEqual(offered)
@@ -222,7 +223,7 @@ describe('policies', () => {
       await succeed(on.server.call('PUT', `/v1/policies/${id}`, { body: theirs }))
       await on.page.getByText('no errors').waitFor()
       await button('Save').click()
-      await on.page.getByText('Somebody else has saved revision 2 meanwhile').waitFor()
+      await on.page.getByText('Revision 2 was saved while you were editing').waitFor()
       expect(on.complaints.splice(0)).toEqual([expect.stringContaining('412')])
       const changes = on.page.getByRole('textbox', { name: 'Changes from revision 1 to revision 2' })
       expect(await changes.textContent()).toContain('"priority": 9')
@@ -231,7 +232,7 @@ describe('policies', () => {
       await button('Save mine over revision 2').click()
       await on.page.getByText('Revision 3, saved').waitFor()
       expect(await stored(id)).toMatchObject({ revision: 3, priority: 3 })
-      // And the other way: what is there is taken.
+      // The opposite choice loads the stored policy.
       await on.page.getByLabel('Priority').fill('4')
       await succeed(on.server.call('PUT', `/v1/policies/${id}`, { body: theirs }))
       await on.page.getByText('no errors').waitFor()
@@ -251,7 +252,7 @@ describe('policies', () => {
       await dialog.getByRole('button', { name: 'Stay' }).last().click()
       await dialog.waitFor({ state: 'hidden' })
       expect(await on.page.getByLabel('Priority').inputValue()).toBe('3')
-      // The tab of the same page is not another page.
+      // A tab of the same page does not count as leaving it.
       await on.page.getByRole('tab', { name: 'Revisions' }).click()
       await on.page.getByRole('tab', { name: 'Edit' }).click()
       const asked = new Promise<string>((resolve) =>
@@ -272,7 +273,7 @@ describe('policies', () => {
       const policy = await newPolicy({ agents: ['agent:stay'] })
       const { id } = await decide(on.server, { ...DENIED, agent_id: 'agent:stay' })
       await openPolicy(policy.id)
-      // As a link of the page does: the router counts the entries of the history.
+      // As a link of the page does, because the router counts the entries of the history.
       await on.page.evaluate((path) => {
         const { state } = window.history
         window.history.pushState({ ...state, __TSR_index: state.__TSR_index + 1 }, '', path)
@@ -290,7 +291,7 @@ describe('policies', () => {
       const { key } = await makeKey(on.server, ['policies:read'])
       const page = await on.another(key)
       await page.goto(`/policies/${policy.id}`)
-      await page.getByText('Your key lacks the scope policies:write').waitFor()
+      await page.getByText('Your key is missing the scope policies:write').waitFor()
       await page.getByLabel('Priority').fill('3')
       await page.getByText('Not saved', { exact: true }).waitFor()
       expect(await page.getByRole('button', { name: 'Save', exact: true }).isDisabled()).toBe(true)
@@ -322,6 +323,28 @@ describe('policies', () => {
       expect((await stored(id)).rules).toEqual(REFUNDS.rules)
     })
 
+    it('are compared with the audit log, which names one that somebody has edited in the store', async () => {
+      const document = allowing('file.compare')
+      const { id } = await createPolicy(on.server, document)
+      await succeed(on.server.call('PUT', `/v1/policies/${id}`, { body: { ...document, priority: 3 } }))
+      const compared = async (answer: string) => {
+        await on.open(`/policies/${id}?tab=revisions`)
+        await on.page.getByRole('button', { name: 'Compare with the audit log' }).click()
+        await on.page.getByText(answer).waitFor()
+      }
+      await compared('Every revision matches the audit log')
+      const store = editedStore(on.server.dataDir)
+      await store.document('policies', [id, 1], ({ document }) => Object.assign(document.rules[0], { effect: 'log' }))
+      await compared('The stored revisions differ from the audit log')
+      await on.page.getByText('revision 1: its text differs from the saved one').waitFor()
+      expect(await on.page.getByRole('alert').getByRole('listitem').count()).toBe(1)
+      await on.look('policy-revisions-edited')
+      await on.narrow('policy-revisions-edited')
+      await store.undo()
+      await store.close()
+      await compared('Every revision matches the audit log')
+    })
+
     it('of a deleted policy can be written again', async () => {
       const policy = await newPolicy()
       await openPolicy(policy.id)
@@ -330,14 +353,14 @@ describe('policies', () => {
       const dialog = on.page.getByRole('dialog')
       const confirm = dialog.getByRole('button', { name: 'Delete' })
       await on.look('policy-delete')
-      await dialog.getByLabel('Type the name of the policy').fill('refunds')
+      await dialog.getByLabel('Type the policy name to confirm').fill('refunds')
       expect(await confirm.isDisabled()).toBe(true)
-      await dialog.getByLabel('Type the name of the policy').fill(policy.name)
+      await dialog.getByLabel('Type the policy name to confirm').fill(policy.name)
       await confirm.click()
       await on.page.getByRole('heading', { level: 1, name: 'Policies' }).waitFor()
       expect((await on.server.call('GET', `/v1/policies/${policy.id}`)).status).toBe(404)
       await on.open(`/policies/${policy.id}`, 'Deleted policy')
-      await button('Write it again').click()
+      await button('Create it again').click()
       await on.page.getByRole('heading', { level: 1, name: 'New policy' }).waitFor()
       await on.page.getByText('no errors').waitFor()
       await button('Save').click()
@@ -380,7 +403,7 @@ describe('policies', () => {
       await on.page.getByText('Not saved', { exact: true }).waitFor()
       await on.page.getByText('no errors').waitFor()
       expect(await stored(policy.id)).toMatchObject({ revision: 1 })
-      await button('Try the draft').click()
+      await button('Test the draft').click()
       await on.page.getByText('rule matched, by rule 3 of').waitFor()
       await on.look('policy-draft')
       expect((await decide(on.server, asked)).effect).toBe('deny')
@@ -396,7 +419,7 @@ describe('policies', () => {
       expect(decision.reason_code).toBe('no_matching_policy')
       await on.open(`/policies/new?for=${decision.id}`, 'New policy')
       await on.page.getByText('no errors').waitFor()
-      await button('Try the draft').click()
+      await button('Test the draft').click()
       await on.page.getByText('(the draft)').first().waitFor()
       expect((await decide(on.server, ASKED)).effect).toBe('deny')
       await button('Save').click()
@@ -432,9 +455,9 @@ describe('policies', () => {
       const [edited, decides] = policy_id === policy.id ? [policy, other] : [other, policy]
       await openPolicy(edited.id, `?for=${id}`)
       const notice = on.page.getByText('The draft of rule 1 is meant to allow what')
-      await notice.getByText('It does not yet: the answer would be deny, by rule 1 of').waitFor()
+      await notice.getByText('It does not yet: the result would be deny, by rule 1 of').waitFor()
       await notice.getByRole('link', { name: decides.name }).waitFor()
-      await notice.getByRole('link', { name: 'write a policy of its own' }).click()
+      await notice.getByRole('link', { name: 'write a separate policy' }).click()
       await on.page.getByRole('dialog').getByRole('button', { name: 'Leave' }).click()
       await on.page.getByText('With this policy, the current policies allow what').waitFor()
     })
@@ -448,7 +471,7 @@ describe('policies', () => {
       await on.page.getByRole('tab', { name: 'Try it' }).click()
       await on.page.getByLabel('Agent', { exact: true }).fill('agent:try')
       await on.page.getByLabel('Action', { exact: true }).last().fill('tool.use')
-      await button('Try the draft').click()
+      await button('Test the draft').click()
       await on.page.getByText(`rule matched, by rule 1 of ${other.name}`).waitFor()
       await write(
         editor(),
@@ -458,9 +481,9 @@ describe('policies', () => {
           rules: [{ action: 'tool.*', effect: 'deny', reason: 'No tools.' }],
         }),
       )
-      await on.page.getByText('The answer is of what stood here before. Try again.').waitFor()
+      await on.page.getByText('This result is for an earlier version of the draft. Test it again.').waitFor()
       await on.page.getByText('no errors').waitFor()
-      await button('Try the draft').click()
+      await button('Test the draft').click()
       await on.page.getByText('No tools.', { exact: true }).waitFor()
       await on.page.getByText(`by rule 1 of ${policy.name} (the draft)`).waitFor()
       expect(await stored(policy.id)).toMatchObject({ revision: 1 })
@@ -474,7 +497,7 @@ describe('policies', () => {
       await on.page.getByRole('tab', { name: 'Try it' }).click()
       await on.page.getByLabel('Agent', { exact: true }).fill('agent:try')
       await on.page.getByLabel('Action', { exact: true }).last().fill('no action')
-      await button('Try the draft').click()
+      await button('Test the draft').click()
       await on.page.getByText('must be words of letters, digits, _ and -', { exact: false }).first().waitFor()
       expect(on.complaints.splice(0)).toEqual([expect.stringContaining('400')])
     })

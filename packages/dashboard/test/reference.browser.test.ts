@@ -1,6 +1,7 @@
-/** The API reference: complete, found by search and anchor, and tried on the server that shows it. */
+/** The API reference: it is complete, has a search and anchors, and calls the server that shows it. */
 import { describe, expect, it } from 'vitest'
 import { createPolicy, makeKey, REFUNDS } from '../../../server/test/api/refunds.js'
+import { EXAMPLE_POLICY } from '../src/example-policy.js'
 import { BODIES } from '../src/pages/reference/bodies.js'
 import { type Stage, stage } from './support/browser.js'
 
@@ -31,7 +32,7 @@ async function tryOut({ page }: Stage, id: string) {
   return page.getByRole('region', { name: `Try ${id}`, exact: true })
 }
 
-/** The page without them is looked at with all pages, and takes long. */
+/** Checks only these parts, because the whole page takes long. `pages.browser.test.ts` checks the rest. */
 const FORMS = 'section[aria-label^="Try "]'
 
 describe('the reference', () => {
@@ -60,15 +61,15 @@ describe('the reference', () => {
     ])
     await search.fill('simul')
     await search.press('Enter')
-    await expect.poll(() => new URL(on.page.url()).hash).toBe('#policies.simulate')
-    await expect.poll(() => isAtTop(on, 'policies.simulate')).toBe(true)
+    await expect.poll(() => new URL(on.page.url()).hash).toBe('#policies_simulate')
+    await expect.poll(() => isAtTop(on, 'policies_simulate')).toBe(true)
     await search.fill('nonsense')
-    await list.getByText('Nothing found').waitFor()
+    await list.getByText('No results').waitFor()
   })
 
   it('opens at the anchor of the URL', async () => {
-    await on.open('/docs#agents.suspend', 'API reference')
-    await expect.poll(() => isAtTop(on, 'agents.suspend')).toBe(true)
+    await on.open('/docs#agents_suspend', 'API reference')
+    await expect.poll(() => isAtTop(on, 'agents_suspend')).toBe(true)
     await on.page
       .getByRole('navigation', { name: 'Endpoints' })
       .getByRole('link', { name: '/agents/{id}/suspend' })
@@ -77,7 +78,7 @@ describe('the reference', () => {
   })
 
   it('opens schemas as deep as they go, also those that hold themselves', async () => {
-    await on.open('/docs#policies.create', 'API reference')
+    await on.open('/docs#policies_create', 'API reference')
     const section = on.page.getByRole('region', { name: 'POST /v1/policies', exact: true })
     await section.getByText('Members of Rule').click()
     for (const index of [0, 1, 2]) await section.getByText('Members of Conditions').nth(index).click()
@@ -87,7 +88,7 @@ describe('the reference', () => {
   })
 
   it('leads from a problem to the page of the errors', async () => {
-    await on.open('/docs#decisions.decide', 'API reference')
+    await on.open('/docs#decisions_decide', 'API reference')
     const section = on.page.getByRole('region', { name: 'POST /v1/decisions', exact: true })
     await section.getByText(/^Problems \(/).click()
     await section.getByRole('link', { name: 'agent_not_allowed' }).click()
@@ -97,16 +98,16 @@ describe('the reference', () => {
 
   it('tries a GET with its parameters, by the session', async () => {
     const policy = await createPolicy(on.server, REFUNDS)
-    await on.open('/docs#policies.get', 'API reference')
-    const form = await tryOut(on, 'policies.get')
+    await on.open('/docs#policies_get', 'API reference')
+    const form = await tryOut(on, 'policies_get')
     await form.getByText('It changes nothing.').waitFor()
     await form.getByLabel('id').fill(policy.id)
     await form.getByRole('button', { name: 'Send GET' }).click()
     await form.getByRole('status').getByText('200').waitFor()
-    await form.getByRole('region', { name: 'Answer of policies.get' }).getByText(policy.id).waitFor()
+    await form.getByRole('region', { name: 'Response of policies_get' }).getByText(policy.id).waitFor()
     await form.getByText('"1"', { exact: true }).waitFor()
 
-    const list = await tryOut(on, 'decisions.list')
+    const list = await tryOut(on, 'decisions_list')
     await list.getByLabel('effect').selectOption('deny')
     const sent = on.page.waitForRequest(/dashboard\/v1\/decisions\?/)
     await list.getByRole('button', { name: 'Send GET' }).click()
@@ -115,11 +116,11 @@ describe('the reference', () => {
   })
 
   it('tries a POST: says that it is real, and hides the secret of its answer', async () => {
-    await on.open('/docs#keys.create', 'API reference')
-    const form = await tryOut(on, 'keys.create')
+    await on.open('/docs#keys_create', 'API reference')
+    const form = await tryOut(on, 'keys_create')
     await form.getByText('This is a real call.').waitFor()
     await form.getByText('this form hides it').waitFor()
-    expect(JSON.parse(await form.getByLabel('Body').inputValue())).toEqual(BODIES['keys.create'])
+    expect(JSON.parse(await form.getByLabel('Body').inputValue())).toEqual(BODIES.keys_create)
     await form.getByRole('button', { name: 'Send POST' }).click()
     await form.getByRole('status').getByText('201').waitFor()
     await form.getByText('Permits, keys and secrets are hidden here.').waitFor()
@@ -130,8 +131,8 @@ describe('the reference', () => {
   })
 
   it('shows what the server says of a body', async () => {
-    await on.open('/docs#decisions.decide', 'API reference')
-    const form = await tryOut(on, 'decisions.decide')
+    await on.open('/docs#decisions_decide', 'API reference')
+    const form = await tryOut(on, 'decisions_decide')
     await form.getByLabel('Body').fill('{"agent_id": ')
     await form.getByRole('button', { name: 'Send POST' }).click()
     await form.getByText('malformed_json', { exact: false }).first().waitFor()
@@ -144,8 +145,8 @@ describe('the reference', () => {
 
   it('asks before it deletes', async () => {
     const { id } = await makeKey(on.server, ['decisions:read'])
-    await on.open('/docs#keys.revoke', 'API reference')
-    const form = await tryOut(on, 'keys.revoke')
+    await on.open('/docs#keys_revoke', 'API reference')
+    const form = await tryOut(on, 'keys_revoke')
     await form.getByLabel('id').fill(id)
     await form.getByRole('button', { name: 'Send DELETE' }).click()
     const question = on.page.getByRole('dialog')
@@ -159,8 +160,8 @@ describe('the reference', () => {
   })
 
   it('follows the stream of events until it is stopped', async () => {
-    await on.open('/docs#events.stream', 'API reference')
-    const form = await tryOut(on, 'events.stream')
+    await on.open('/docs#events_stream', 'API reference')
+    const form = await tryOut(on, 'events_stream')
     await form.getByRole('button', { name: 'Send GET' }).click()
     await form.getByText('Events appear here').waitFor()
     const body = { agent_id: 'agent:streamed-1', action: 'payment.refund' }
@@ -173,9 +174,9 @@ describe('the reference', () => {
   it('says which scope the key of the session lacks', async () => {
     const { key } = await makeKey(on.server, ['decisions:read'])
     const page = await on.another(key)
-    await page.goto('/docs#policies.create')
-    await page.getByRole('button', { name: 'Try policies.create', exact: true }).click()
-    await page.getByText('Your key lacks policies:write').waitFor()
+    await page.goto('/docs#policies_create')
+    await page.getByRole('button', { name: 'Try policies_create', exact: true }).click()
+    await page.getByText('Your key is missing policies:write').waitFor()
     await page.context().close()
   })
 
@@ -187,17 +188,18 @@ describe('the reference', () => {
       const prefix = { decisions: unknown.dec, policies: unknown.pol, keys: unknown.key, webhooks: unknown.whk }
       const kind = path.split('/')[2] as keyof typeof prefix
       const given = kind in prefix ? `${prefix[kind]}_01kagx3v5ne8sr6w1y6gqk4t2h` : 'agent:unknown-1'
-      const { status, body } = await on.server.call(method, path.replace('{id}', given), { body: BODIES[id] })
-      // The permit of the example is none; every other refusal is about an object that is not there.
-      const refusal = id === 'permits.redeem' ? 'permit_invalid' : 'not_found'
+      const called = path.replace('{id}', given).replace('{name}', encodeURIComponent(EXAMPLE_POLICY.name))
+      const { status, body } = await on.server.call(method, called, { body: BODIES[id] })
+      // The example's permit is invalid; every other refusal is about a missing object.
+      const refusal = id === 'permits_redeem' ? 'permit_invalid' : 'not_found'
       if (status >= 400) expect([id, body.code]).toEqual([id, refusal])
     }
   })
 
   it('has no violation that axe finds, and does not scroll sideways, with forms and schemas open', async () => {
     await on.open('/docs', 'API reference')
-    await tryOut(on, 'decisions.list')
-    await tryOut(on, 'policies.replace')
+    await tryOut(on, 'decisions_list')
+    await tryOut(on, 'policies_replace')
     await on.look('reference-forms', FORMS)
     await on.page.evaluate(() => {
       for (const one of document.querySelectorAll('details')) one.open = true
@@ -211,7 +213,7 @@ describe('the reference without a session', () => {
 
   it('is there for everybody, and says how to try', async () => {
     await on.open('/docs', 'API reference')
-    const form = await tryOut(on, 'decisions.decide')
+    const form = await tryOut(on, 'decisions_decide')
     await form.getByText('to try this call').waitFor()
     expect(await form.getByRole('button').count()).toBe(0)
     await on.look('reference-signed-out', FORMS)
@@ -220,7 +222,7 @@ describe('the reference without a session', () => {
   })
 })
 
-/** Whether the section begins below the bar at the top. */
+/** Whether the section starts below the bar at the top. */
 function isAtTop({ page }: Stage, id: string): Promise<boolean> {
   return page.evaluate((wanted) => {
     const top = document.getElementById(wanted)?.getBoundingClientRect().top ?? -1

@@ -1,4 +1,4 @@
-/** The review queue: on a real server, with callers that really wait. */
+/** The review queue on a real server, with callers that really wait. */
 import { Countersign } from '@countersign/client'
 import type { Locator, Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
@@ -8,12 +8,12 @@ import { type Stage, stage } from './support/browser.js'
 
 const READS = ['decisions:read', 'policies:read', 'budgets:read']
 
-/** The card of a resource. */
+/** Returns the card of a resource. */
 function card(page: Page, resource: string): Locator {
   return page.getByRole('article').filter({ hasText: resource })
 }
 
-/** A request of its own that waits. */
+/** Creates a separate request that waits. */
 async function waits(on: Stage, resource: string, changes: object = {}, key?: string) {
   return decide(on.server, { ...REVIEWED, resource, ...changes }, key)
 }
@@ -43,8 +43,8 @@ describe('the review queue', () => {
 
   it('that is empty says what brings reviews here', async () => {
     await on.open('/reviews', 'Reviews')
-    await on.page.getByText('Nothing waits for you').waitFor()
-    await on.page.getByRole('link', { name: 'Choose what needs a person' }).waitFor()
+    await on.page.getByText('No pending reviews').waitFor()
+    await on.page.getByRole('link', { name: 'Choose which requests need a review' }).waitFor()
     expect(await violationsOf(on.page)).toEqual([])
     await createPolicy(on.server, REFUNDS)
   })
@@ -62,11 +62,11 @@ describe('the review queue', () => {
     const asked = card(on.page, 'order:sdk')
     await asked.getByText('Refunds over 100 need a person.').waitFor()
     await asked.getByText('Rule 2 of refunds').waitFor()
-    await asked.getByText('No budget counts it.').waitFor()
+    await asked.getByText('No budget applies.').waitFor()
     await asked.getByRole('button', { name: 'Approve …' }).click()
     await asked.getByRole('button', { name: 'Approve', exact: true }).click()
     expect(await ran).toBe('paid 420')
-    await on.page.getByText('The agent can run it now, once.').waitFor()
+    await on.page.getByText('The agent can now run it once.').waitFor()
     await expect.poll(() => asked.count()).toBe(0)
   })
 
@@ -77,9 +77,9 @@ describe('the review queue', () => {
     await asked.getByRole('button', { name: 'Decline …' }).click()
     await asked.getByLabel('Note (optional)').fill('not without the receipt')
     await asked.getByRole('button', { name: 'Decline', exact: true }).click()
-    await on.page.getByText('The agent is told not to run it.').waitFor()
+    await on.page.getByText('The agent will not run it.').waitFor()
     expect(await statusOf(on, id)).toEqual({ status: 'declined', comment: 'not without the receipt' })
-    await on.page.getByRole('tab', { name: 'Answered' }).click()
+    await on.page.getByRole('tab', { name: 'Reviewed' }).click()
     await on.page.getByText('Declined', { exact: true }).click()
     const row = on.page.getByRole('row').filter({ hasText: 'order:declined' })
     await row.getByText('not without the receipt').waitFor()
@@ -106,7 +106,7 @@ describe('the review queue', () => {
     expect(await on.page.getByRole('form').count()).toBe(0)
 
     await keyboard.press('?')
-    await on.page.getByRole('dialog', { name: 'Keys' }).waitFor()
+    await on.page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
     expect(await violationsOf(on.page)).toEqual([])
     await on.screenshot('reviews-keys')
     await keyboard.press('j')
@@ -131,7 +131,7 @@ describe('the review queue', () => {
     await keyboard.press('a')
     await one.getByRole('button', { name: 'Approve', exact: true }).and(on.page.locator(':focus')).waitFor()
     await keyboard.press('Enter')
-    // The next one has the keyboard.
+    // The next review has the focus.
     await other.getByRole('listitem').and(on.page.locator(':focus')).waitFor()
     expect((await statusOf(on, first.id)).status).toBe('approved')
 
@@ -157,9 +157,9 @@ describe('the review queue', () => {
     const now = await Promise.all(ids.map(async (id) => (await statusOf(on, id)).status))
     expect(now).toEqual(['awaiting_review', 'approved', 'awaiting_review'])
     for (const id of [ids[0], ids[2]]) await on.server.call('POST', `/v1/decisions/${id}/decline`, { body: {} })
-    // The keyboard is at the third, so that one stays until somebody goes on.
-    await group.getByText('Declined meanwhile').waitFor()
-    await group.getByRole('button', { name: 'Go on' }).click()
+    // The third review has the focus, so it stays until the user continues.
+    await group.getByText('Already declined').waitFor()
+    await group.getByRole('button', { name: 'Continue' }).click()
     await expect.poll(() => group.count()).toBe(0)
   })
 
@@ -171,12 +171,12 @@ describe('the review queue', () => {
     await asked.getByRole('button', { name: 'Approve …' }).click()
     await asked.getByLabel('Note (optional)').fill('looks right')
     await on.server.call('POST', `/v1/decisions/${id}/decline`, { body: { comment: 'too much' } })
-    await asked.getByText('Declined meanwhile').waitFor()
+    await asked.getByText('Already declined').waitFor()
     await asked.getByText('“too much”').waitFor()
     await asked.getByText('Your note was not sent: looks right').waitFor()
-    await asked.getByRole('button', { name: 'Go on' }).click()
+    await asked.getByRole('button', { name: 'Continue' }).click()
     await on.page.getByRole('listitem').and(on.page.locator(':focus')).waitFor()
-    await expect.poll(() => on.page.getByText('Declined meanwhile').count()).toBe(0)
+    await expect.poll(() => on.page.getByText('Already declined').count()).toBe(0)
     await on.server.call('POST', `/v1/decisions/${later.id}/decline`, { body: {} })
   })
 
@@ -191,7 +191,7 @@ describe('the review queue', () => {
       lose = resolve
     })
     const path = `**/decisions/${id}/approve`
-    // What never arrives is sent again.
+    // A lost request is sent again.
     await on.page.route(path, async (route) => {
       keys.push(route.request().headers()['idempotency-key'])
       if (keys.length > 1) return route.continue()
@@ -205,7 +205,7 @@ describe('the review queue', () => {
     await on.page.keyboard.press('d')
     expect(await asked.getByRole('form', { name: 'Approve payment.refund' }).count()).toBe(1)
     lose()
-    await asked.getByText('The server does not answer.').waitFor()
+    await asked.getByText('The server is not responding.').waitFor()
     expect(on.complaints.splice(0)).toEqual([expect.stringContaining('ERR_FAILED')])
     await asked.getByRole('button', { name: 'Approve', exact: true }).click()
     await expect.poll(async () => (await statusOf(on, id)).status).toBe('approved')
@@ -221,7 +221,10 @@ describe('the review queue', () => {
     await asked.getByRole('button', { name: 'Approve', exact: true }).click()
     await asked.getByRole('alert').getByText('The agent is suspended').waitFor()
     conflict(on, 409)
+    // An approval is offered only once the server would accept it.
+    await expect.poll(() => asked.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0)
     await on.server.call('POST', '/v1/agents/agent:support-9/resume')
+    await asked.getByRole('button', { name: 'Approve', exact: true }).waitFor()
 
     const { id: policy } = await createPolicy(on.server, {
       name: 'no more refunds',
@@ -230,12 +233,91 @@ describe('the review queue', () => {
     })
     await asked.getByRole('button', { name: 'Approve', exact: true }).click()
     await asked.getByRole('alert').getByText('The current policies deny it').waitFor()
-    await asked.getByText('The server would not take an approval now: Refunds are off.').waitFor()
+    await asked.getByText('The server would not accept an approval right now: Refunds are off.').waitFor()
     conflict(on, 409)
     await on.screenshot('reviews-refused')
     await on.server.call('DELETE', `/v1/policies/${policy}`)
-    await on.page.getByRole('button', { name: 'Show every agent' }).click()
+    await on.page.getByRole('button', { name: 'Show all agents' }).click()
     await on.server.call('POST', `/v1/decisions/${suspended.id}/decline`, { body: {} })
+  })
+
+  it('offers an approval only where the server would take one', async () => {
+    const { id } = await waits(on, 'order:off')
+    const { id: policy } = await createPolicy(on.server, {
+      name: 'refunds are off',
+      priority: 10,
+      rules: [{ action: 'payment.refund', effect: 'deny', reason: 'Refunds are off.' }],
+    })
+    await on.open('/reviews', 'Reviews')
+    const asked = card(on.page, 'order:off')
+    await asked.getByText('The server would not accept an approval right now: Refunds are off.').waitFor()
+    await asked.getByText('It cannot be approved right now').waitFor()
+    expect(await asked.getByRole('button', { name: /^Approve/ }).count()).toBe(0)
+    await asked.getByRole('listitem').focus()
+    await on.page.keyboard.press('a')
+    expect(await asked.getByRole('form').count()).toBe(0)
+    await on.look('reviews-off')
+    await on.narrow('reviews-off')
+    await asked.getByRole('button', { name: 'Decline …' }).waitFor()
+    // It comes back automatically.
+    await on.server.call('DELETE', `/v1/policies/${policy}`)
+    await asked.getByRole('button', { name: 'Approve …' }).waitFor()
+    await on.server.call('POST', `/v1/decisions/${id}/decline`, { body: {} })
+  })
+
+  it('takes away the button of an open form when the server would refuse, and keeps the note', async () => {
+    await withBudget(on, 'payment.rent', { limit: 500 })
+    const { id } = await waits(on, 'order:rent', { action: 'payment.rent', context: { amount: 300 } })
+    await on.open('/reviews', 'Reviews')
+    const asked = card(on.page, 'order:rent')
+    await asked.getByText('200 EUR of 500 EUR left after it').waitFor()
+    await asked.getByRole('button', { name: 'Approve …' }).click()
+    await asked.getByLabel('Note (optional)').fill('the flat in Bonn')
+    for (let i = 0; i < 3; i++)
+      await decide(on.server, { agent_id: 'agent:support-7', action: 'payment.rent', context: { amount: 90 } })
+    await asked.getByText('its policy does not let reviewers exceed it').waitFor()
+    expect(await asked.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0)
+    await asked.getByLabel('Note (optional)').press('Enter')
+    expect((await statusOf(on, id)).status).toBe('awaiting_review')
+    expect(await asked.getByLabel('Note (optional)').inputValue()).toBe('the flat in Bonn')
+    await on.server.call('POST', `/v1/decisions/${id}/decline`, { body: {} })
+  })
+
+  it('has a note again when the session has ended, for the same key alone', async () => {
+    const { id } = await waits(on, 'order:noted')
+    const other = await makeKey(on.server, ['*'])
+    await on.open('/reviews', 'Reviews')
+    const asked = card(on.page, 'order:noted')
+    const note = asked.getByLabel('Note (optional)')
+    const signInWith = async (key: string) => {
+      await on.page.getByLabel('API key').first().fill(key)
+      await on.page.getByRole('button', { name: 'Sign in' }).click()
+      await asked.waitFor()
+    }
+    const kept = asked.getByText('Your note, not sent yet: only with the receipt')
+    await asked.getByRole('button', { name: 'Approve …' }).click()
+    await note.fill('only with the receipt')
+    await on.context.clearCookies()
+    await asked.getByRole('button', { name: 'Approve', exact: true }).click()
+    await signInWith(other.key)
+    expect(await kept.count()).toBe(0)
+    await on.context.clearCookies()
+    await on.page.reload()
+    await signInWith(on.server.key)
+    await kept.waitFor()
+    await asked.getByRole('button', { name: 'Decline …' }).click()
+    expect(await note.inputValue()).toBe('only with the receipt')
+    await note.press('Escape')
+    await kept.waitFor()
+    await on.page.getByRole('button', { name: 'Sign out' }).click()
+    await signInWith(on.server.key)
+    expect(await kept.count()).toBe(0)
+    await asked.getByRole('button', { name: 'Decline …' }).click()
+    await note.fill('no receipt')
+    await asked.getByRole('button', { name: 'Decline', exact: true }).click()
+    await expect.poll(() => statusOf(on, id)).toEqual({ status: 'declined', comment: 'no receipt' })
+    expect(await on.page.evaluate(() => JSON.stringify({ ...sessionStorage }))).not.toContain('receipt')
+    expect(on.complaints.splice(0).filter((one) => !one.includes('401'))).toEqual([])
   })
 
   it('lets nobody answer what a related key asked', async () => {
@@ -247,11 +329,11 @@ describe('the review queue', () => {
     const childs = await waits(on, 'order:child', {}, child.key)
     const page = await on.another(kin.key)
     await page.goto('/reviews')
-    await card(page, 'order:own').getByText('Your own key asked this').waitFor()
+    await card(page, 'order:own').getByText('Your own key made this request').waitFor()
     const asked = card(page, 'order:child')
     await asked.getByRole('button', { name: 'Decline …' }).click()
     await asked.getByRole('button', { name: 'Decline', exact: true }).click()
-    await asked.getByRole('alert').getByText('You cannot answer this one').waitFor()
+    await asked.getByRole('alert').getByText('You cannot review this one').waitFor()
     conflict(on, 403)
     for (const { id } of [own, childs]) await on.server.call('POST', `/v1/decisions/${id}/decline`, { body: {} })
     await page.context().close()
@@ -262,8 +344,8 @@ describe('the review queue', () => {
     const { key } = await makeKey(on.server, ['decisions:read'])
     const page = await on.another(key)
     await page.goto('/reviews')
-    await page.getByText('You can read these reviews, and not answer them').waitFor()
-    await card(page, 'order:read-only').getByText('it lacks policies:read and budgets:read').waitFor()
+    await page.getByText('You can read these reviews but not decide them').waitFor()
+    await card(page, 'order:read-only').getByText('it is missing policies:read and budgets:read').waitFor()
     await page.keyboard.press('j')
     await page.keyboard.press('a')
     expect(await page.getByRole('button', { name: /Approve|Decline/ }).count()).toBe(0)
@@ -289,12 +371,8 @@ describe('the review queue', () => {
     await first.getByRole('button', { name: 'Approve …' }).click()
     await first.getByRole('button', { name: 'Approve', exact: true }).click()
     await second.getByText('170.5 EUR asked, 80 EUR left: 90.5 EUR too much').waitFor()
-    await second.getByRole('button', { name: 'Approve …' }).click()
-    await second.getByText('its policy lets nobody exceed it').waitFor()
-    expect(await second.getByRole('checkbox').count()).toBe(0)
-    await second.getByRole('button', { name: 'Approve', exact: true }).click()
-    await second.getByRole('alert').getByText('A budget has no room for it').waitFor()
-    conflict(on, 409)
+    await second.getByText('It cannot be approved right now').waitFor()
+    expect(await second.getByRole('button', { name: 'Approve …' }).count()).toBe(0)
     expect((await statusOf(on, small.id)).status).toBe('approved')
     await on.server.call('POST', `/v1/decisions/${big.id}/decline`, { body: {} })
   })
@@ -306,7 +384,7 @@ describe('the review queue', () => {
     const page = await on.another(reviewer.key)
     await page.goto('/reviews')
     const blind = card(page, 'order:bonus')
-    // Of the budget this key knows what the decision says, and what the server answers.
+    // This key knows the budget only from the decision and from the server's response.
     await blind.getByText('It asked for 90 EUR when 60 EUR were left.').waitFor()
     await blind.getByRole('button', { name: 'Approve …' }).click()
     expect(await blind.getByRole('checkbox').count()).toBe(0)
@@ -323,7 +401,7 @@ describe('the review queue', () => {
     expect(await violationsOf(on.page)).toEqual([])
     await on.screenshot('reviews-exceed')
     await asked.getByRole('button', { name: 'Approve and exceed the budget' }).click()
-    await on.page.getByText('The agent can run it now, once.').waitFor()
+    await on.page.getByText('The agent can now run it once.').waitFor()
     const { status, budgets } = await succeed(on.server.call('GET', `/v1/decisions/${id}`))
     expect({ status, budgets }).toMatchObject({ status: 'approved', budgets: [{ over_limit: true, reserved: true }] })
   })
@@ -353,7 +431,7 @@ describe('a review with little time left', () => {
     const asked = card(on.page, 'order:urgent')
     await asked.getByText(/^0 min 0\d s left$/).waitFor()
     await asked.getByRole('button', { name: 'Approve …' }).click()
-    await asked.getByText('The time is over').waitFor()
+    await asked.getByText('Expired').waitFor()
     await expect.poll(() => asked.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0)
   })
 })

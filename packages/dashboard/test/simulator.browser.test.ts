@@ -10,7 +10,7 @@ describe('the simulator', () => {
     const policy = await createPolicy(on.server, { ...REFUNDS, budget: { limit: 500, unit: 'EUR', period: 'daily' } })
     await createPolicy(on.server, { name: 'watch', mode: 'shadow', rules: [{ action: '*', effect: 'log' }] })
     await on.open('/simulator', 'Simulator')
-    await on.page.getByText('No answer yet').waitFor()
+    await on.page.getByText('No result yet').waitFor()
     await on.page.getByLabel('Agent', { exact: true }).fill('agent:support-7')
     await on.page.getByLabel('Action', { exact: true }).fill('payment.refund')
     await on.page.getByRole('textbox', { name: 'Context' }).click()
@@ -23,7 +23,7 @@ describe('the simulator', () => {
     await on.page.keyboard.insertText('}')
     await button('Simulate').click()
     await on.page.getByText('Refunds over 100 need a person.', { exact: true }).waitFor()
-    const answer = on.page.getByRole('region', { name: 'Answer' })
+    const answer = on.page.getByRole('region', { name: 'Result' })
     await answer.getByText('rule matched, by rule 2 of refunds').waitFor()
     await answer.getByText('context.amount $lte').first().waitFor()
     await answer.getByText('420').first().waitFor()
@@ -32,7 +32,7 @@ describe('the simulator', () => {
     await on.page.getByRole('textbox', { name: 'Context' }).click()
     await on.page.keyboard.press('Control+A')
     await on.page.keyboard.insertText('{"amount": 20}')
-    await answer.getByText('of the request before').waitFor()
+    await answer.getByText('of the previous request').waitFor()
     await button('Simulate').click()
     await answer.getByRole('table', { name: 'Budgets' }).getByText('480 EUR').waitFor()
     await answer.getByRole('link', { name: 'refunds' }).first().click()
@@ -47,13 +47,13 @@ describe('the simulator', () => {
     expect(await on.page.getByLabel('Agent', { exact: true }).inputValue()).toBe(DENIED.agent_id)
     expect(await on.page.getByLabel('Resource').inputValue()).toBe(DENIED.resource)
     await button('Simulate').click()
-    await on.page.getByRole('region', { name: 'Answer' }).getByText('rule matched, by rule 3 of refunds').waitFor()
+    await on.page.getByRole('region', { name: 'Result' }).getByText('rule matched, by rule 3 of refunds').waitFor()
   })
 
   it('says that a decision is not there', async () => {
     await on.open('/simulator?for=dec_01kagx3v5ne8sr6w1y6gqk4t2h', 'Simulator')
     await on.page.getByRole('alert').waitFor()
-    // The page asks again when its stream of events is there.
+    // The page reads again once its stream of events is connected.
     expect(on.complaints.splice(0).filter((one) => !one.includes('404'))).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-/** Sentences that more than one advice ends with. They are for a program or a model. */
+/** Sentences that end more than one advice. They address a program or a model. */
 export const GIVE_UP = 'Do not try again; tell the person you work for.'
 
 export function waitForReview(decisionId: string): string {

@@ -8,11 +8,11 @@ import type { EngineRequest } from './request.js'
 import { shortenText } from './shorten.js'
 
 /**
- * What a program or a model may do after this evaluation; null on allow and log.
+ * Returns what a program or a model may do after this evaluation; null on allow and log.
  *
- * Written for whoever asked: it names the fact to fix, and nothing else of the policies. `decisionId` is named in the
- * advice to wait for a review. An evaluation whose effect or reason code the caller has changed (a deny because too many
- * reviews are open) is advised on as it then stands.
+ * The advice is for the caller: it names the fact to fix and reveals nothing else about the policies. Advice to wait
+ * for a review names `decisionId`. If the caller has changed the effect or the reason code of the evaluation (a deny
+ * because too many reviews are open), the advice follows from the changed one.
  */
 export function adviseOn(evaluation: Evaluation, request: EngineRequest, decisionId: string): Advice | null {
   if (evaluation.effect === 'allow' || evaluation.effect === 'log') return null
@@ -43,7 +43,7 @@ function whyNever({ reason_code }: Evaluation, { action }: EngineRequest): strin
     case 'evaluation_error':
       return 'The decision point failed, so nothing was permitted.'
     case 'too_many_reviews':
-      return 'Too many requests wait for a person already.'
+      return 'Too many requests are already waiting for a person.'
     default:
       return `${action} is denied for this agent.`
   }

@@ -3,18 +3,18 @@ import { PatternIndex } from './pattern-index.js'
 import { mergeRules, RuleBucket } from './rule-bucket.js'
 
 /**
- * Above this many agent patterns a policy's rules are kept once, beside it, and not under each of its agents: else the
- * index would grow with the product of the two.
+ * Above this many agent patterns, a policy's rules are indexed once for the policy and not under each of its agents.
+ * Otherwise the index would grow with the product of agents and rules.
  */
 const MANY_AGENTS = 16
 
-/** Policies with many agents that stand under one agent pattern, each with its own rules. */
+/** Policies with many agents under one agent pattern, each with its own rules. */
 type Crowd = ReadonlyMap<CompiledPolicy, RuleBucket>
 
 /**
- * Which rules can match a request, by its agent and its action: an immutable index over the rules of some policies.
- * Finding them costs a few look-ups and the patterns with a like beginning, however many policies there are; adding or
- * removing a policy costs in proportion to its own agents and rules, and to the lists that these stand in.
+ * Finds the rules that can match a request by its agent and action: an immutable index over the rules of some policies.
+ * A search costs a few look-ups plus the patterns with the same beginning, no matter how many policies exist. Adding or
+ * removing a policy costs in proportion to its own agents and rules, and to the lists that contain them.
  */
 export class Candidates {
   private constructor(
@@ -46,7 +46,9 @@ export class Candidates {
     return new Candidates(yield* PatternIndex.inParts(buckets), yield* PatternIndex.inParts<Crowd>(crowds))
   }
 
-  /** The rules whose policy takes the agent and whose action pattern matches, in the order of evaluation. */
+  /**
+   * Returns the rules whose policy applies to the agent and whose action pattern matches, in the order of evaluation.
+   */
   find(agentId: string, action: string): readonly CompiledRule[] {
     const lists: (readonly CompiledRule[])[] = []
     for (const bucket of this.byAgent.find(agentId)) appendAll(lists, bucket.find(action))

@@ -17,7 +17,7 @@ import { FALSE, TRUE, type Truth, UNKNOWN } from './truth.js'
 
 /** A stored policy, or a draft in a simulation, as it takes part in evaluation. */
 export interface EnginePolicy extends PolicyDocument {
-  /** Decides between policies of equal priority and effect: the lower one, by UTF-16 code unit. */
+  /** Breaks ties between policies of equal priority and effect: the lower id wins, by UTF-16 code unit. */
   readonly id: string
   /** The revision that decides; null for a draft. */
   readonly revision: number | null
@@ -29,10 +29,10 @@ export interface CompiledRule {
   readonly effect: Effect
   readonly reason: string | null
   readonly action: Pattern
-  /** Null when the rule matches any resource and none. */
+  /** Null when the rule matches any resource and also none. */
   readonly resource: Pattern | null
   readonly program: Program
-  /** Whether an unknown makes this rule a match that denies. */
+  /** Whether an unknown result makes this rule match and deny. */
   readonly deniesUnknown: boolean
 }
 
@@ -49,12 +49,14 @@ export interface CompiledPolicy {
   readonly budget: CompiledBudget | null
 }
 
-/** Of policies that are compiled with one parser the paths are shared. */
+/** Policies that are compiled with one parser share their paths. */
 export function compilePolicy(source: EnginePolicy, parsePath: PathParser): CompiledPolicy {
   return runToEnd(compilePolicyInParts(source, parsePath))
 }
 
-/** {@link compilePolicy}, for callers who have other things to do between its parts: each has one agent or one rule. */
+/**
+ * {@link compilePolicy} for callers with other work to do between its parts: each part covers one agent or one rule.
+ */
 export function* compilePolicyInParts(source: EnginePolicy, parsePath: PathParser): Generator<void, CompiledPolicy> {
   const agents: Pattern[] = []
   for (const agent of new Set(source.agents ?? ['*'])) {
@@ -80,15 +82,15 @@ export function* compilePolicyInParts(source: EnginePolicy, parsePath: PathParse
   return policy
 }
 
-/** The order in which policies are taken: highest priority first, then the lower id by UTF-16 code unit. */
+/** Orders policies for evaluation: highest priority first, then the lower id by UTF-16 code unit. */
 export function comparePolicies(one: CompiledPolicy, other: CompiledPolicy): number {
   if (one.priority !== other.priority) return other.priority - one.priority
   return one.id < other.id ? -1 : one.id > other.id ? 1 : 0
 }
 
 /**
- * The Kleene-and of the rule's resource and conditions; that its action matches is known already. Means nothing once the
- * steps are over.
+ * Returns the Kleene-and of the rule's resource and conditions, given that its action matches. The value is meaningless
+ * once the steps are used up.
  */
 export function judgeRule(rule: CompiledRule, request: EngineRequest, facts: Facts, steps: Steps): Truth {
   steps.take(1)
@@ -98,7 +100,10 @@ export function judgeRule(rule: CompiledRule, request: EngineRequest, facts: Fac
   return resource === TRUE ? conditions : (Math.min(resource, conditions) as Truth)
 }
 
-/** A request without a resource leaves a rule about particular resources unknown. A pattern reads as `$like` does. */
+/**
+ * A request without a resource makes a rule about specific resources unknown. A pattern costs the same steps as
+ * `$like`.
+ */
 export function judgeResource({ resource }: CompiledRule, request: EngineRequest, steps: Steps): Truth {
   if (resource === null) return TRUE
   if (request.resource === null) return UNKNOWN
@@ -106,13 +111,15 @@ export function judgeResource({ resource }: CompiledRule, request: EngineRequest
   return matchesPattern(resource, request.resource) ? TRUE : FALSE
 }
 
-/** What the rule decides when it came out like this, or null when that is no match: unknown never opens. */
+/**
+ * Returns the effect of a rule with this result; null when it does not match. An unknown result never allows anything.
+ */
 export function effectOf(rule: CompiledRule, truth: Truth): Effect | null {
   if (truth === TRUE) return rule.effect
   return truth === UNKNOWN && rule.deniesUnknown ? 'deny' : null
 }
 
-/** Whether an unknown makes the rule a match that denies: omitting a fact dodges neither a deny nor a review. */
+/** Whether an unknown result makes the rule match and deny: omitting a fact avoids neither a deny nor a review. */
 export function isUnknownDenied(rule: Rule): boolean {
   return (rule.effect === 'deny' || rule.effect === 'review') && rule.on_unknown !== 'skip'
 }

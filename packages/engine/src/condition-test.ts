@@ -17,15 +17,15 @@ import type { EngineRequest, Facts } from './request.js'
 import type { Steps } from './steps.js'
 import { FALSE, not, TRUE, type Truth, truthOf, UNKNOWN } from './truth.js'
 
-/** Above this many items a set is faster than a walk through the list. */
+/** Above this many items, a set is faster than scanning the list. */
 const WALKED_ITEMS = 8
 const NO_NETWORKS: readonly Network[] = []
 
-/** One operator on one path. Every member is always present, so that the loop over tests sees one shape. */
+/** One operator on one path. Every member is always present, so that the loop over tests sees a single shape. */
 export interface ConditionTest {
   readonly path: Path
   readonly operator: Operator
-  /** The right-hand side as written; a reference stands in `ref` too. */
+  /** The right-hand side as written; a reference is also in `ref`. */
   readonly written: Json
   readonly ref: Path | null
   readonly items: ReadonlySet<Json> | null
@@ -51,12 +51,12 @@ export function compileTest(path: string, operator: Operator, written: Json, par
   }
 }
 
-/** The tests in an operator object, in the order in which they are written. */
+/** Returns the tests in an operator object, in the order in which they are written. */
 export function operatorsOf(member: Conditions[string]): [Operator, Json][] {
   return Object.entries(member) as [Operator, Json][]
 }
 
-/** Whether the test holds for this request: `unknown` whenever the two sides cannot be compared. */
+/** Judges the test for this request: `unknown` whenever the two sides cannot be compared. */
 export function holds(test: ConditionTest, request: EngineRequest, facts: Facts, steps: Steps): Truth {
   const operand = test.ref === null ? test.written : readPath(test.ref, request, facts)
   const value = readPath(test.path, request, facts)
@@ -65,8 +65,8 @@ export function holds(test: ConditionTest, request: EngineRequest, facts: Facts,
 }
 
 /**
- * How many characters and items the operator reads of its two sides, at most: none of two that it cannot compare. What a
- * set or an early answer saves does not count as saved.
+ * Returns the most characters and items that the operator reads from its two sides: none from two that it cannot
+ * compare. Savings by a set or by an early result do not lower it.
  */
 export function sizeRead(test: ConditionTest, value: Json | undefined, operand: Json | undefined): number {
   switch (test.operator) {
@@ -90,7 +90,7 @@ function lengthOf(side: Json | undefined): number {
   return typeof side === 'string' ? side.length : 0
 }
 
-/** Whether the test holds between a value at its path and a right-hand side. */
+/** Compares a value at the path of the test with a right-hand side. */
 export function compareSides(test: ConditionTest, value: Json | undefined, operand: Json | undefined): Truth {
   switch (test.operator) {
     case '$eq':
@@ -123,7 +123,7 @@ function networkOf(written: string): Network {
   return network
 }
 
-/** Whether a right-hand side stands for the value at a path. */
+/** Whether a right-hand side is a reference to the value at a path. */
 export function isReference(written: Json): written is { $ref: string } {
   return typeof written === 'object' && written !== null && !Array.isArray(written)
 }
@@ -132,7 +132,7 @@ function isEqual(value: Json | undefined, operand: Json | undefined): Truth {
   return isScalar(value) && typeof value === typeof operand ? truthOf(value === operand) : UNKNOWN
 }
 
-/** The order of two numbers or two strings (by UTF-16 code unit), null when they have none. */
+/** Compares two numbers or two strings (by UTF-16 code unit); null for other values. */
 function compare(value: Json | undefined, operand: Json | undefined): -1 | 0 | 1 | null {
   if (typeof value === 'number' && typeof operand === 'number') return value < operand ? -1 : value > operand ? 1 : 0
   if (typeof value === 'string' && typeof operand === 'string') return value < operand ? -1 : value > operand ? 1 : 0

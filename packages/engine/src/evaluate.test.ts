@@ -101,7 +101,7 @@ describe('the reason and the advice', () => {
     const denied = { ...review, effect: 'deny' as const, reason_code: 'too_many_reviews' as const }
     expect(adviseOn(denied, request(), DECISION)).toEqual({
       retry: 'never',
-      message: 'Too many requests wait for a person already. Do not try again; tell the person you work for.',
+      message: 'Too many requests are already waiting for a person. Do not try again; tell the person you work for.',
     })
   })
 })

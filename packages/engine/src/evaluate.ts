@@ -26,12 +26,12 @@ interface Match {
 }
 
 /**
- * Decides a request by a set of policies, budgets aside: `budgeted` names those that have to be asked. Synchronous and
- * pure: the same set, request and facts give the same evaluation, in whatever order the set was loaded.
+ * Decides a request by a set of policies, without budgets: `budgeted` names those to ask. Synchronous and pure: the
+ * same set, request and facts give the same evaluation, no matter in which order the set was loaded.
  *
- * The request has to be validated. Costs follow the rules that can match the request's agent and action. An evaluation
- * that would take more than `maxSteps` ends with a deny, `evaluation_limit`, at the rule that it has reached; the shadow
- * policies have as many steps again, all of them together.
+ * The request must be validated. The cost depends on the rules that can match the request's agent and action. An
+ * evaluation that would take more than `maxSteps` ends with a deny, `evaluation_limit`, at the rule that it has
+ * reached; all shadow policies together get the same number of steps again.
  *
  * Source: docs/concepts/policies.md "How a decision is made" and "How much work a decision takes".
  */
@@ -48,12 +48,12 @@ export function evaluate(
   return evaluateEnforced(candidates.enforced, request, facts, shadow, new Steps(maxSteps))
 }
 
-/** More than any evaluation had, and a small integer as those are: evaluations stay as fast. */
+/** More than any evaluation takes, and a small integer like the real limits, so that evaluations stay as fast. */
 const WITHIN_ANY_LIMIT = 1_000_000_000
 
 /**
- * @internal What {@link evaluate} said of a request when it was evaluated, however many steps it had then: it came to its
- * end within them, or they were over at the rule `limitedAt`. Shadow policies are left out.
+ * @internal Returns what {@link evaluate} decided at the time, whatever the step limit was then: the evaluation
+ *   finished within it, or used its steps up at the rule `limitedAt`. Leaves out shadow policies.
  */
 export function evaluateAsThen(
   set: PolicySet,
@@ -67,12 +67,12 @@ export function evaluateAsThen(
   return evaluateEnforced(enforced, request, facts, [], new Steps(WITHIN_ANY_LIMIT))
 }
 
-/** The evaluation to record when {@link evaluate} threw: a fault of ours denies. */
+/** Returns the evaluation to record when {@link evaluate} threw: an internal error denies. */
 export function evaluationError(): Evaluation {
   return defaultDeny('evaluation_error', FAULT_REASON, [])
 }
 
-/** Goes through rules in the order of evaluation: by priority, within it by policy id, within a policy as written. */
+/** Visits rules in the order of evaluation: by priority, then by policy id, then in the order of the policy. */
 function evaluateEnforced(
   rules: readonly CompiledRule[],
   request: EngineRequest,
@@ -105,7 +105,7 @@ function budgetedRule({ policy, index }: CompiledRule, budget: CompiledBudget): 
   return { policy_id: policy.id, policy_revision: policy.revision, rule: index, budget }
 }
 
-/** Where the steps end a policy is denied, as it would be if it were enforced, and those after it are left out. */
+/** The policy at which the steps are used up denies, as it would if it were enforced; later policies are left out. */
 function evaluateShadow(rules: readonly CompiledRule[], request: EngineRequest, facts: Facts, steps: Steps): Shadow[] {
   const shadow: Shadow[] = []
   let settled: CompiledPolicy | null = null
@@ -150,7 +150,7 @@ function indeterminateDeny(rule: CompiledRule, request: EngineRequest, facts: Fa
   return { ...denyOf(rule, 'condition_indeterminate', reasonOfUnknown(indeterminate), shadow), indeterminate }
 }
 
-/** The deny of a rule that could not be judged. */
+/** Returns the deny of a rule that could not be judged. */
 function denyOf(
   { policy, index }: CompiledRule,
   reason_code: ReasonCode,

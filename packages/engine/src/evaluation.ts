@@ -6,7 +6,7 @@ import type { Indeterminate } from './indeterminate.js'
 /** The policy id of a decision that no policy made. */
 export const DEFAULT_POLICY_ID = 'pol_default'
 
-/** What the policies say about a request; budgets only once one of them is violated. */
+/** The result of the policies for a request; includes budgets only after a violation. */
 export interface Evaluation {
   readonly effect: Effect
   /** One sentence for a person; null on an allow. */
@@ -21,19 +21,19 @@ export interface Evaluation {
   /** What policies in shadow mode would have decided, each alone, by policy id. */
   readonly shadow: Shadow[]
   /**
-   * What may have to be reserved: the policies with a budget at the deciding priority whose own winning rule is allow or
-   * review, by policy id. Empty for a deny or a log, and after a budget violation.
+   * The policies that may have to reserve, by policy id: those with a budget at the deciding priority whose own winning
+   * rule is allow or review. Empty for a deny or a log, and after a budget violation.
    */
   readonly budgeted: readonly BudgetedRule[]
-  /** The fact that could not be compared; present with the reason code `condition_indeterminate` only. */
+  /** The fact that could not be compared; present only with the reason code `condition_indeterminate`. */
   readonly indeterminate?: Indeterminate
-  /** Present after `applyBudgetViolation` only. */
+  /** Present only after `applyBudgetViolation`. */
   readonly violation?: BudgetViolation
 }
 
 const EFFECT_ORDER: Readonly<Record<Effect, number>> = { log: 0, allow: 1, review: 2, deny: 3 }
 
-/** More than 0 when the first effect is the more restrictive one: deny, review, allow, log. */
+/** Returns more than 0 when the first effect is more restrictive; the order is deny, review, allow, log. */
 export function compareRestriction(one: Effect, other: Effect): number {
   return EFFECT_ORDER[one] - EFFECT_ORDER[other]
 }

@@ -2,15 +2,15 @@ import { reasonOfViolation } from './budget/apply-violation.js'
 import type { Evaluation } from './evaluation.js'
 import { reasonOfUnknown } from './reason.js'
 
-/** What is kept from a reader who may see policies, but not all that they are applied to. */
+/** The facts that are hidden from a reader who may see policies, but not everything that they apply to. */
 export interface Hidden {
   /** The agent's metadata: values and their types. */
   readonly metadata: boolean
-  /** What budgets have left. */
+  /** The remaining amounts of budgets. */
   readonly balances: boolean
 }
 
-/** The reason of an evaluation without what is hidden. Source: docs/concepts/policies.md "Explanations". */
+/** Returns the reason of an evaluation without the hidden facts. Source: docs/concepts/policies.md "Explanations". */
 export function reasonWithout({ metadata, balances }: Hidden, evaluation: Evaluation): string | null {
   const { reason, indeterminate, violation } = evaluation
   if (indeterminate !== undefined) return reasonOfUnknown(indeterminate, metadata)

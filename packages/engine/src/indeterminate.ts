@@ -1,30 +1,30 @@
 import { isScalar, type Json } from '@countersign/contract'
-import { unknownTests } from './blame.js'
 import { type CompiledRule, judgeResource } from './compiled-policy.js'
 import type { ConditionTest } from './condition-test.js'
 import { readPath } from './path.js'
 import { runProgram } from './program.js'
 import type { EngineRequest, Facts } from './request.js'
 import { Steps } from './steps.js'
+import { unknownTests } from './traced-tests.js'
 import { type Truth, UNKNOWN } from './truth.js'
 
 /** The type of a value; `missing` when there is none. */
 export type Found = 'missing' | 'null' | 'string' | 'number' | 'boolean' | 'array' | 'object'
 
-/** A fact that a rule needs and that cannot be compared as it is. */
+/** A fact that a rule needs but that cannot be compared as it is. */
 export interface Indeterminate {
   /** Where the fact is read, for example `context.amount`. */
   readonly path: string
-  /** What the rule needs there, for example `number`, `number or string`, `IP address`, `array of strings`. */
+  /** The required type, for example `number`, `number or string`, `IP address`, `array of strings`. */
   readonly expected: string
   readonly found: Found
-  /** Every path that was compared: this one, and where a `$ref` is, both sides. */
+  /** Every path that was compared: this one, and with a `$ref` both sides. */
   readonly compared: readonly string[]
 }
 
 /**
- * The first fact through which this rule came out unknown. To be called for such a rule only. Looks at what the evaluation
- * has looked at, which was within its steps.
+ * Finds the first fact that made this rule unknown. Call it only for such a rule. Reads only what the evaluation has
+ * read, which was within its steps.
  */
 export function findIndeterminate(rule: CompiledRule, request: EngineRequest, facts: Facts): Indeterminate {
   const steps = new Steps(Number.POSITIVE_INFINITY)
@@ -37,7 +37,7 @@ export function findIndeterminate(rule: CompiledRule, request: EngineRequest, fa
   return describeUnknown(first.test, request, facts)
 }
 
-/** Which side of an unknown test is at fault, and what it has to be. */
+/** Says which side of an unknown test is at fault, and what it must be. */
 export function describeUnknown(test: ConditionTest, request: EngineRequest, facts: Facts): Indeterminate {
   const value = readPath(test.path, request, facts)
   const operand = test.ref === null ? test.written : readPath(test.ref, request, facts)
@@ -49,7 +49,7 @@ export function describeUnknown(test: ConditionTest, request: EngineRequest, fac
   return { ...wrong, compared: pathsOf(test) }
 }
 
-/** The paths that a test reads: its own, and that of its `$ref`. */
+/** Returns the paths that a test reads: its own, and that of its `$ref`. */
 export function pathsOf({ path, ref }: ConditionTest): string[] {
   return ref === null ? [path.source] : [path.source, ref.source]
 }
@@ -61,7 +61,7 @@ export function typeOf(value: Json | undefined): Found {
   return typeof value as 'string' | 'number' | 'boolean' | 'object'
 }
 
-/** What each side has to be; `onRef` is null while the value at the path itself is what cannot be compared. */
+/** The requirement for each side; `onRef` is null when the value at the path itself cannot be compared. */
 interface Needs {
   readonly onPath: string
   readonly onRef: string | null

@@ -1,5 +1,6 @@
 export type { Explanation, Warning as LintWarning } from '@countersign/contract'
 export { adviseOn } from './advise.js'
+export { adviseOnStatus } from './advise-on-status.js'
 export { applyBudgetViolation } from './budget/apply-violation.js'
 export { askBudgets } from './budget/ask.js'
 export type { AskedBudget, BudgetFault, BudgetNeed } from './budget/asked-budget.js'

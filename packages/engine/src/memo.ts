@@ -1,13 +1,13 @@
-/** In bytes, by and large: some 15,000 pairs of agent and action with a few rules each. */
+/** In bytes, roughly: some 15,000 pairs of agent and action with a few rules each. */
 const CAPACITY = 8 * 1024 * 1024
-/** What a pair costs by itself, its texts and its value aside. */
+/** The cost of a pair, without its texts and its value. */
 const PAIR_BYTES = 500
 const CHARACTER_BYTES = 2
 const ENTRY_BYTES = 8
 
 /**
- * Remembers a value per agent and action. Bounded by the weight of what it holds, because a caller can invent agents and
- * actions: when full it forgets everything and begins anew.
+ * Remembers a value per agent and action. Its size is bounded, because a caller can invent agents and actions: when it
+ * is full, it drops everything and starts over.
  */
 export class Memo<V> {
   private byAgent = new Map<string, Map<string, V>>()
@@ -17,7 +17,7 @@ export class Memo<V> {
     return this.byAgent.get(agentId)?.get(action)
   }
 
-  /** `entries` is the number of entries that the value itself holds. A pair too heavy to be worth it is not kept. */
+  /** `entries` is the number of entries in the value itself. Pairs that are too large are not kept. */
   set(agentId: string, action: string, value: V, entries: number): void {
     const weight = PAIR_BYTES + CHARACTER_BYTES * (agentId.length + action.length) + ENTRY_BYTES * entries
     if (weight > CAPACITY) return
@@ -34,7 +34,7 @@ export class Memo<V> {
   }
 }
 
-/** The same text in memory of its own: a text that was cut out of a request would keep the whole request. */
+/** Copies the text: a substring of a request would keep the whole request in memory. */
 function detached(text: string): string {
   return JSON.parse(JSON.stringify(text)) as string
 }

@@ -1,4 +1,4 @@
-/** The result of a computation that can be done in parts, done in one. */
+/** Runs a computation that can be done in parts all at once, and returns its result. */
 export function runToEnd<T>(parts: Generator<void, T>): T {
   for (;;) {
     const { done, value } = parts.next()

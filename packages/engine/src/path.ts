@@ -5,7 +5,7 @@ import type { EngineRequest, Facts } from './request.js'
 export interface Path {
   readonly source: string
   readonly root: FixedPath | 'context' | 'agent'
-  /** The fields to descend by, for the roots `context` and `agent`. */
+  /** The fields to follow, for the roots `context` and `agent`. */
   readonly fields: readonly string[]
 }
 
@@ -15,8 +15,8 @@ const NO_FIELDS: readonly string[] = []
 export type PathParser = (source: string) => Path
 
 /**
- * A parser that gives one object for one path. Policies name the same few paths again and again, and what is shared stays
- * in the processor's cache. To be dropped when what is compiled together is compiled: it keeps all that it has seen.
+ * A parser that returns one object per path. Policies name the same few paths again and again, and shared objects stay
+ * in the processor's cache. Drop it after a compilation, because it keeps everything that it has parsed.
  */
 export function sharingPaths(): PathParser {
   const known = new Map<string, Path>()
@@ -34,7 +34,7 @@ export function parsePath(source: string): Path {
   return { source, root, fields }
 }
 
-/** The value at the path, undefined when there is none. */
+/** Returns the value at the path; undefined when there is none. */
 export function readPath(path: Path, request: EngineRequest, facts: Facts): Json | undefined {
   switch (path.root) {
     case 'context':
@@ -58,7 +58,7 @@ export function readPath(path: Path, request: EngineRequest, facts: Facts): Json
   }
 }
 
-/** Own properties of objects only: neither the prototype nor the entries of an array can be reached. */
+/** Reads only own properties of objects: neither a prototype nor the entries of an array can be reached. */
 function readFields(from: JsonObject | null, fields: readonly string[]): Json | undefined {
   let value: Json | undefined = from
   for (let at = 0; at < fields.length; at += 1) {

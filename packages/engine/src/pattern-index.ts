@@ -7,15 +7,15 @@ interface Entry<V> {
 }
 
 /**
- * An immutable map from patterns, asked by text: which values stand under a pattern that matches this text?
- * A pattern without `*` costs one look-up; one with `*` is looked at only when the text begins as the pattern does.
+ * An immutable map from patterns that answers: which values have a pattern that matches this text? A pattern without
+ * `*` costs one look-up; one with `*` is tested only when the text begins like the pattern.
  */
 export class PatternIndex<V> {
   private constructor(
     private readonly exact: PersistentMap<V>,
     /** Patterns with `*`, by the text before their first `*`. */
     private readonly open: PersistentMap<readonly Entry<V>[]>,
-    /** How many different beginnings there are of each length. */
+    /** The number of different beginnings of each length. */
     private readonly lengths: readonly number[],
   ) {}
 
@@ -45,7 +45,7 @@ export class PatternIndex<V> {
     return this.exact.size === 0 && this.open.size === 0
   }
 
-  /** The values under the patterns that match the text, in no particular order. */
+  /** Returns the values of the patterns that match the text, in no particular order. */
   find(text: string): V[] {
     const found: V[] = []
     const exact = this.exact.get(text)
@@ -61,8 +61,8 @@ export class PatternIndex<V> {
   }
 
   /**
-   * A copy in which the value of each of these very patterns has been changed; undefined stands for none, before and after.
-   * What patterns share is copied once for all of them.
+   * Returns a copy in which the values of exactly these patterns are changed; undefined means no value, before and
+   * after. Data that the patterns share is copied once.
    */
   update(sources: Iterable<string>, change: (value: V | undefined, source: string) => V | undefined): PatternIndex<V> {
     const exact = new Map<string, V | undefined>()

@@ -1,12 +1,12 @@
 import { runToEnd } from './parts.js'
 
-/** Below this size one shard is copied whole on a change; above, one of many. */
+/** Up to this size, a change copies the only shard; above it, one of many. */
 const SMALL = 64
 const SHARDS = 256
 
 /**
- * An immutable map from strings whose changed copies are cheap: a copy shares all shards but the one that changed.
- * A change costs about SHARDS + size / SHARDS steps, a look-up one hash of the key's end and one of the key.
+ * An immutable map from strings with cheap changed copies: a copy shares all shards except the changed one. A change
+ * costs about SHARDS + size / SHARDS steps, a look-up one hash of the key's end and one of the key.
  */
 export class PersistentMap<V> {
   private constructor(
@@ -18,7 +18,7 @@ export class PersistentMap<V> {
     return runToEnd(PersistentMap.inParts(entries))
   }
 
-  /** {@link PersistentMap.of}, for callers who have other things to do between its parts. */
+  /** {@link PersistentMap.of} for callers with other work to do between its parts. */
   static *inParts<V>(entries: ReadonlyMap<string, V>): Generator<void, PersistentMap<V>> {
     if (entries.size <= SMALL) return new PersistentMap(entries.size, [entries])
     const shards = Array.from({ length: SHARDS }, () => new Map<string, V>())
@@ -33,12 +33,15 @@ export class PersistentMap<V> {
     return (this.shards.length === 1 ? this.shards[0] : this.shards[shardOf(key)])?.get(key)
   }
 
-  /** A copy in which the key has this value; undefined removes it. */
+  /** Returns a copy in which the key has this value; undefined removes it. */
   with(key: string, value: V | undefined): PersistentMap<V> {
     return this.withAll(new Map([[key, value]]))
   }
 
-  /** A copy in which each key has its value; undefined removes it. Each shard is copied once, however many keys it has. */
+  /**
+   * Returns a copy in which each key has its value; undefined removes it. Each shard is copied once, even for several
+   * keys.
+   */
   withAll(changes: ReadonlyMap<string, V | undefined>): PersistentMap<V> {
     const shards = [...this.shards] as Map<string, V>[]
     const copied = new Set<number>()

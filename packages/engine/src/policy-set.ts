@@ -18,8 +18,8 @@ interface CandidateRules {
 }
 
 /**
- * An immutable set of compiled policies, indexed by agent and action. A write makes a new set and the holder swaps it
- * whole; the old one stays valid. Only `size` is for callers, all else belongs to the engine.
+ * An immutable set of compiled policies, indexed by agent and action. A write creates a new set, and the holder
+ * replaces its reference; the old set stays valid. Only `size` is for callers; the rest belongs to the engine.
  */
 export class PolicySet {
   private readonly memo = new Memo<CandidateRules>()
@@ -50,7 +50,10 @@ export class PolicySet {
     return found
   }
 
-  /** @internal The enforced rules that can match, in the order of evaluation; nothing is remembered of who asked for what. */
+  /**
+   * @internal The enforced rules that can match, in the order of evaluation. Does not remember the agent and the
+   *   action.
+   */
   enforcedRules(agentId: string, action: string): readonly CompiledRule[] {
     return this.memo.get(agentId, action)?.enforced ?? this.enforced.find(agentId, action)
   }
@@ -67,14 +70,14 @@ export class PolicySet {
 }
 
 /**
- * Compiles validated policies into a set. Of two with the same id the later one stays. The policies must not be changed
- * afterwards.
+ * Compiles validated policies into a set. Of two with the same id, the later one stays. The policies must not be
+ * changed afterwards.
  */
 export function compilePolicies(policies: Iterable<EnginePolicy>): PolicySet {
   return runToEnd(compileInParts(policies))
 }
 
-/** {@link compilePolicies}, for callers who have other things to do between its parts. */
+/** {@link compilePolicies} for callers with other work to do between its parts. */
 export function* compileInParts(policies: Iterable<EnginePolicy>): Generator<void, PolicySet> {
   const compiled = new Map<string, CompiledPolicy>()
   const parsePath = sharingPaths()
@@ -90,14 +93,14 @@ export function* compileInParts(policies: Iterable<EnginePolicy>): Generator<voi
 }
 
 /**
- * A set in which this policy is added, or replaces the one with its id. Compiles this policy alone: the cost follows its
- * own agents and rules, and the number of rules that share their patterns, not the size of the set.
+ * Returns a set to which this policy is added, or in which it replaces the one with its id. Compiles this policy alone:
+ * the cost depends on its own agents and rules and on the rules that share their patterns, not on the size of the set.
  */
 export function withPolicy(set: PolicySet, policy: EnginePolicy): PolicySet {
   return set.replace(policy.id, compilePolicy(policy, sharingPaths()))
 }
 
-/** A set without the policy of this id; an id that is not in the set changes nothing. Costs as {@link withPolicy}. */
+/** Returns a set without the policy of this id; an unknown id changes nothing. Costs the same as {@link withPolicy}. */
 export function withoutPolicy(set: PolicySet, id: string): PolicySet {
   return set.replace(id, undefined)
 }

@@ -6,35 +6,36 @@ import type { Steps } from './steps.js'
 import { FALSE, not, TRUE, type Truth, UNKNOWN } from './truth.js'
 
 /**
- * One instruction of compiled conditions. `open` sets the register of a group, `test` asks one operator, `close` ends a group.
- * A test and a closed group fold their value into the group around them; the value that settles that group jumps to its end.
+ * One instruction of compiled conditions. `open` sets the register of a group, `test` runs one operator, `close` ends a
+ * group. A test and a closed group combine their value with the group around them; a value that settles that group
+ * jumps to its end.
  */
 export interface Instruction {
   readonly kind: 'open' | 'test' | 'close'
-  /** The register of the group that this instruction belongs to; for `open` and `close` the group around the one they delimit. */
+  /** The register of the group that contains this instruction; for `open` and `close`, of the group around theirs. */
   readonly level: number
   /** The value that settles the group of this instruction: false in an and, true in an or. */
   readonly settling: Truth
-  /** Where to go when the group of this instruction is settled: its `close`, or the end of the program. */
+  /** The jump target when the group of this instruction is settled: its `close`, or the end of the program. */
   exit: number
-  /** `open`: the value of the opened group while nothing speaks against it. */
+  /** `open`: the initial value of the opened group. */
   readonly initial: Truth
   /** `close`: whether the group is a `$not`. */
   readonly negated: boolean
-  /** `open`: where the `close` of the opened group stands. */
+  /** `open`: the index of the `close` of the opened group. */
   end: number
   readonly test: ConditionTest | null
-  /** How many conditions and operators are looked at here first. */
+  /** How many conditions and operators are first read here. */
   readonly cost: number
 }
 
 /** Conditions as one flat list, run by one loop with jumps. */
 export type Program = readonly Instruction[]
 
-/** Groups lie at most some twenty deep; one register each, set before it is read in every run. */
+/** Groups nest about twenty deep at most; each level has one register, which every run sets before it reads it. */
 const registers: Truth[] = []
 
-/** Compiles validated conditions; no conditions make an empty program, which is true. */
+/** Compiles validated conditions; without conditions the program is empty and true. */
 export function compileConditions(conditions: Conditions | undefined, parsePath: PathParser): Program {
   const build: Build = { program: [], parsePath, pending: 0 }
   if (conditions !== undefined) addMembers(build, conditions, { level: 0, settling: FALSE })
@@ -42,17 +43,17 @@ export function compileConditions(conditions: Conditions | undefined, parsePath:
   return build.program
 }
 
-/** What a run writes down: the value of each test and group that it looks at. */
+/** The record of a run: the value of each test and group that it reads. */
 export interface Trace {
-  /** At the index of the test, or of the group's `close`. */
+  /** Indexed by the test, or by the group's `close`. */
   readonly values: Truth[]
-  /** Whether to look at everything, also where the result is settled already. */
+  /** Whether to run everything, also after the result is settled. */
   readonly isWhole: boolean
 }
 
 /**
- * Runs a program; a trace does not change the result. Ends early, with a value that means nothing, once it has taken more
- * steps than there are.
+ * Runs a program; a trace does not change the result. Once it has taken more steps than are left, it ends early with a
+ * meaningless value.
  */
 export function runProgram(
   program: Program,
@@ -97,7 +98,7 @@ function closedValue(instruction: Instruction): Truth {
 interface Build {
   readonly program: Instruction[]
   readonly parsePath: PathParser
-  /** Conditions that the next instruction is the first to look at. */
+  /** How many conditions the next instruction is the first to read. */
   pending: number
 }
 
@@ -147,7 +148,10 @@ function takePending(build: Build): number {
   return pending
 }
 
-/** One literal for all instructions, without a spread: the loop is several times faster when they have one hidden class. */
+/**
+ * One literal for all instructions, without a spread: the loop is several times faster when they share one hidden
+ * class.
+ */
 function newInstruction(
   kind: Instruction['kind'],
   { level, settling }: Group,
@@ -159,7 +163,7 @@ function newInstruction(
   return { kind, level, settling, exit: -1, initial, negated, end: -1, test, cost }
 }
 
-/** Lets every instruction of the group that began at `start` leave to the place where the group ends. */
+/** Sets the exit of every instruction of the group that began at `start` to the place where the group ends. */
 function closeGroup(program: readonly Instruction[], start: number, level: number): void {
   for (let at = start; at < program.length; at += 1) {
     const instruction = program[at] as Instruction

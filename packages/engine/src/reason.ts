@@ -2,13 +2,13 @@ import type { Effect } from '@countersign/contract'
 import type { Found, Indeterminate } from './indeterminate.js'
 import { shortenText } from './shorten.js'
 
-/** The sentences of a decision's `reason`. They are for a person and are kept with the decision. */
+/** The sentences of a decision's `reason`. They are for a person and are stored with the decision. */
 export const NO_POLICY_REASON = 'No policy matches this request.'
 export const SUSPENDED_REASON = 'The agent is suspended.'
-export const LIMIT_REASON = 'To evaluate this request takes more steps than an evaluation may take.'
+export const LIMIT_REASON = 'Evaluating this request takes more steps than allowed.'
 export const FAULT_REASON = 'The decision point failed while it evaluated this request.'
 
-/** The reason of a rule that matched: its own where it has one; an allow has none. */
+/** Returns the reason of a rule that matched: its own if it has one; an allow has none. */
 export function reasonOfMatch(effect: Effect, ownReason: string | null, action: string): string | null {
   switch (effect) {
     case 'allow':
@@ -22,7 +22,7 @@ export function reasonOfMatch(effect: Effect, ownReason: string | null, action: 
   }
 }
 
-/** The reason of a rule that could not be judged. The rule's own reason would not be true of it. */
+/** Returns the reason of a rule that could not be judged. The rule's own reason would be false here. */
 export function reasonOfUnknown(indeterminate: Indeterminate, hidesMetadata = false): string {
   return `The policy needs ${describeNeed(indeterminate, hidesMetadata)}.`
 }
@@ -31,7 +31,7 @@ export function reasonOfUnknown(indeterminate: Indeterminate, hidesMetadata = fa
 export function describeNeed(indeterminate: Indeterminate, hidesMetadata: boolean): string {
   const { path, expected, found, compared } = indeterminate
   if (hidesMetadata && tellsOfMetadata(compared)) {
-    // Which of two is at fault would tell of the type of the other.
+    // Naming the one at fault would reveal the type of the other.
     const paths = compared.map(shortenText).join(' and ')
     return compared.length === 1
       ? `a value of ${paths} that can be compared, and there is none`
@@ -45,12 +45,12 @@ export function withArticle(noun: string): string {
   return `${/^[aeioAEIO]/.test(noun) ? 'an' : 'a'} ${noun}`
 }
 
-/** Who has to know the fact at this path: the agent's metadata for `agent.…`, the request for all else. */
+/** Names the source of the fact at this path: the agent's metadata for `agent.…`, otherwise the request. */
 export function holderOf(path: string): 'the agent' | 'the request' {
   return path.startsWith('agent.') ? 'the agent' : 'the request'
 }
 
-/** Whether one of the paths leads to the agent's metadata. */
+/** Whether one of the paths reads the agent's metadata. */
 export function tellsOfMetadata(paths: readonly string[]): boolean {
   return paths.some((path) => holderOf(path) === 'the agent')
 }

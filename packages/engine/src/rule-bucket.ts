@@ -3,30 +3,30 @@ import { type CompiledPolicy, type CompiledRule, comparePolicies } from './compi
 import { runToEnd } from './parts.js'
 import { PatternIndex } from './pattern-index.js'
 
-/** Up to this many rules a walk through them is as fast as an index, which would take ten times their memory. */
+/** Up to this many rules, a scan is as fast as an index, which would take ten times the memory. */
 const WALKED_RULES = 16
 
 type ActionIndex = PatternIndex<readonly CompiledRule[]>
 
 const NO_RULES: readonly CompiledRule[] = []
 
-/** Rules to be found by action, immutable; whatever comes out is in the order of evaluation. */
+/** An immutable collection of rules, searched by action; results are in the order of evaluation. */
 export class RuleBucket {
   private constructor(
-    /** All rules, while they are few. */
+    /** All rules, while there are few. */
     private readonly few: readonly CompiledRule[],
-    /** Action pattern -> its rules, once they are many. */
+    /** Maps action patterns to rules, once there are many. */
     private readonly many: ActionIndex | null,
   ) {}
 
   static readonly EMPTY = new RuleBucket(NO_RULES, null)
 
-  /** `rules` have to be in the order of evaluation. */
+  /** `rules` must be in the order of evaluation. */
   static of(rules: readonly CompiledRule[]): RuleBucket {
     return runToEnd(RuleBucket.inParts(rules))
   }
 
-  /** {@link RuleBucket.of}, for callers who have other things to do between its parts. */
+  /** {@link RuleBucket.of} for callers with other work to do between its parts. */
   static *inParts(rules: readonly CompiledRule[]): Generator<void, RuleBucket> {
     if (rules.length <= WALKED_RULES) return new RuleBucket(rules, null)
     return new RuleBucket(NO_RULES, yield* PatternIndex.inParts<readonly CompiledRule[]>(groupByAction(rules)))
@@ -36,7 +36,7 @@ export class RuleBucket {
     return this.many === null ? this.few.length === 0 : this.many.isEmpty
   }
 
-  /** The rules whose action pattern matches, as some lists. */
+  /** Returns the rules whose action pattern matches, as a few lists. */
   find(action: string): readonly (readonly CompiledRule[])[] {
     if (this.many !== null) return this.many.find(action)
     const found = this.few.filter((rule) => matchesPattern(rule.action, action))
@@ -53,7 +53,7 @@ export class RuleBucket {
     return this.many === null ? RuleBucket.of(remove(this.few)) : this.changeMany(this.many, policy, remove)
   }
 
-  /** Changes each list that the policy's rules stand in, once; `own` are those of its rules that belong there. */
+  /** Changes each list that contains the policy's rules once; `own` are those of its rules that belong there. */
   private changeMany(
     index: ActionIndex,
     policy: CompiledPolicy,
@@ -68,7 +68,9 @@ export class RuleBucket {
   }
 }
 
-/** Lists in the order of evaluation into one; a rule stands in several when several patterns of its policy match the agent. */
+/**
+ * Merges lists in the order of evaluation; a rule is in several when several patterns of its policy match the agent.
+ */
 export function mergeRules(lists: readonly (readonly CompiledRule[])[]): readonly CompiledRule[] {
   if (lists.length <= 1) return lists[0] ?? NO_RULES
   const sorted = lists.flat().sort(compareRules)

@@ -90,7 +90,7 @@ describe('an evaluation that takes more steps than there are', () => {
     const evaluation = evaluate(set, requestOf(context), FACTS)
     expect(evaluation).toEqual({
       effect: 'deny',
-      reason: 'To evaluate this request takes more steps than an evaluation may take.',
+      reason: 'Evaluating this request takes more steps than allowed.',
       reason_code: 'evaluation_limit',
       policy_id: 'pol_1',
       policy_revision: 3,

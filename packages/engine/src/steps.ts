@@ -1,12 +1,12 @@
 import { LIMITS } from '@countersign/contract'
 
-/** So many comparisons take well under a millisecond. */
+/** This many comparisons take well under a millisecond. */
 const STEPS_OF_A_PART = 1000
 const READ_BITS = Math.log2(LIMITS.charactersPerStep)
 
 /**
- * The work that an evaluation may still take, in steps. They are counted by what is looked at, never by time or by what an
- * index saved: the same input uses them up at the same place.
+ * The work that an evaluation may still do, in steps. Steps count what is read, never time or the savings of an index:
+ * the same input uses them up at the same place.
  *
  * Source: docs/concepts/policies.md "How much work a decision takes".
  */
@@ -17,7 +17,7 @@ export class Steps {
     this.partEnd = left - STEPS_OF_A_PART
   }
 
-  /** Whether more was taken than there was. */
+  /** Whether more steps were taken than available. */
   get isOver(): boolean {
     return this.left < 0
   }
@@ -30,21 +30,21 @@ export class Steps {
     this.left -= steps
   }
 
-  /** Whether so many were taken since it was last true that others should have a turn. */
+  /** Whether enough steps were taken since it last returned true to let other work run. */
   endsPart(): boolean {
     if (this.left > this.partEnd) return false
     this.partEnd = this.left - STEPS_OF_A_PART
     return true
   }
 
-  /** Takes the steps of an operator that reads so many characters and items. */
+  /** Takes the steps of an operator that reads this many characters and items. */
   read(size: number): void {
     this.left -= stepsToRead(size)
   }
 }
 
-/** The steps of an operator that reads so many characters and items. */
+/** Returns the steps of an operator that reads this many characters and items. */
 export function stepsToRead(size: number): number {
-  // A shift is what the loop over conditions has time for.
+  // A shift, because the loop over conditions has no time for more.
   return size >> READ_BITS
 }

@@ -1,4 +1,4 @@
-/** Kleene's three values as numbers: `and` is the least of them, `or` the greatest, `not` the distance from TRUE. */
+/** Kleene's three values as numbers: `and` is the minimum, `or` the maximum, `not` the difference from TRUE. */
 export type Truth = 0 | 1 | 2
 
 export const FALSE = 0

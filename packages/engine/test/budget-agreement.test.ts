@@ -5,6 +5,7 @@ import { drawsOf, stress } from '@countersign/testkit'
 import { expect, it } from 'vitest'
 import { decideWithBudgets } from './budget-answer.js'
 import { decideNaively } from './naive-budgets.js'
+import { evaluateNaively } from './naive-evaluator.js'
 import { SEED, seededRandom } from './random.js'
 import { randomBudgetPairs } from './random-budget.js'
 import { loadSomehow } from './random-pair.js'
@@ -28,6 +29,10 @@ it('agrees with the naive model on every budget that is asked, and the pairs rea
     count(`${phase}: ${Math.min(budgets.length, 2)} budgets${budgets.length > 1 ? ' or more' : ''}`)
     if (budgets.some(({ reserved }) => reserved)) count('reserved')
     if (budgets.some(({ over_limit }) => over_limit)) count('over the limit')
+    if (phase === 'decision' && advice?.retry === 'never') {
+      const said = evaluateNaively(policies, request, facts).effect
+      count(`decision: ${said} that no budget can ever cover`)
+    }
     if (advice !== null) count(`${effect}, ${reason_code}, ${advice.retry}`)
   }
   const shares = [...counts].map(([kind, times]) => ({ kind, share: times / PAIRS }))
@@ -39,6 +44,7 @@ it('agrees with the naive model on every budget that is asked, and the pairs rea
     'decision: 2 budgets or more',
     'approval: 1 budgets',
     'approval: 2 budgets or more',
+    'decision: review that no budget can ever cover',
     'reserved',
     'over the limit',
     'deny, agent_not_registered, never',

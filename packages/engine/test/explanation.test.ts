@@ -1,4 +1,4 @@
-import { type Effect, ExplanationSchema } from '@countersign/contract'
+import { type Conditions, type Effect, ExplanationSchema, type HeldCondition, type Rule } from '@countersign/contract'
 import { compilePolicies, type EnginePolicy, evaluate, explain } from '@countersign/engine'
 import { drawsOf } from '@countersign/testkit'
 import { describe, expect, it } from 'vitest'
@@ -42,6 +42,16 @@ function failures(miss: { readonly failed: readonly unknown[]; readonly failed_o
   return miss.failed.length + (miss.failed_omitted ?? 0)
 }
 
+/** The rule that has these parts as conditions, and nothing else. */
+function ruleOf(parts: readonly HeldCondition[], effect: Effect): Rule {
+  const $and = parts.map(({ path, operator, expected }) => {
+    const [name, negated] = operator.split(' ').reverse() as [string, string?]
+    const test = { [path]: { [name]: expected } } as Conditions
+    return negated === undefined ? test : { $not: test }
+  })
+  return { action: '*', effect, conditions: { $and } as Conditions }
+}
+
 describe('an explanation, on random pairs', () => {
   it('names the effect, policy and rule that the evaluation names, in the form of the contract', () => {
     forRandomPairs((pair) => {
@@ -78,6 +88,27 @@ describe('an explanation, on random pairs', () => {
         else expect(result).toBe(alone.effect)
       }
     })
+  })
+
+  it('shows of a rule that matched what is enough for it to match', () => {
+    let conditions = 0
+    forRandomPairs((pair) => {
+      for (const { policy_id, rules } of explained(pair).policies) {
+        for (const { rule, effect, result, held, held_omitted } of rules) {
+          if (result !== 'matched') {
+            expect(held).toBeUndefined()
+            continue
+          }
+          if (held === undefined || held_omitted !== undefined) throw new Error('nothing of it is shown')
+          conditions += held.length
+          const source = pair.policies.find(({ id }) => id === policy_id) as EnginePolicy
+          const alone: EnginePolicy = { ...source, mode: 'enforce', rules: [ruleOf(held, effect)] }
+          expect(evaluateNaively([alone], pair.request, pair.facts)).toMatchObject({ effect, rule: 0 })
+          expect(source.rules[rule]?.effect).toBe(effect)
+        }
+      }
+    })
+    expect(conditions).toBeGreaterThan(PAIRS / 2)
   })
 
   it('has a nearest miss exactly when some rule would have led to a less restrictive effect', () => {

@@ -37,7 +37,7 @@ export function readTaughtCases(file: string): GoldenCase[] {
   return JSON.parse(readFileSync(new URL(file, FOLDER), 'utf8')) as GoldenCase[]
 }
 
-export function pairOf({ case: given }: GoldenCase): Pair {
+export function pairOf({ case: given }: Pick<GoldenCase, 'case'>): Pair {
   const { agent_id, action, resource = null, context = null } = given.request
   const agent = Object.hasOwn(given.agents, agent_id) ? given.agents[agent_id] : undefined
   return {

@@ -54,13 +54,19 @@ export function decideNaively(
   balances: readonly NaiveBalance[],
 ): BudgetAnswer {
   const { effect, reason_code, policy_id, rule } = evaluateNaively(policies, request, facts)
-  const reserving: readonly Effect[] = phase === 'decision' ? ['allow'] : ['allow', 'review']
-  const winners = reserving.includes(effect) ? decidingVerdicts(policies, request, facts) : []
-  const asked = winners
-    .filter((winner) => reserving.includes(winner.effect))
+  const winners = effect === 'allow' || effect === 'review' ? decidingVerdicts(policies, request, facts) : []
+  const concerned = winners
+    .filter((winner) => winner.effect === 'allow' || winner.effect === 'review')
+    .filter((winner) => effect === 'review' || phase === 'approval' || winner.effect === 'allow')
     .filter(({ policy: { budget } }) => budget?.actions?.some((action) => like(action, request.action)) ?? budget)
     .sort((one, other) => (one.policy.id < other.policy.id ? -1 : 1))
-    .map((winner, at) => ask(winner.policy, winner.rule, request, facts, balances[at] as NaiveBalance))
+  const asking = (winner: (typeof concerned)[number], at: number) =>
+    ask(winner.policy, winner.rule, request, facts, balances[at] as NaiveBalance)
+  // Of a review only those are asked that keep everybody from approving it.
+  const asked =
+    effect === 'review' && phase === 'decision'
+      ? concerned.filter((winner, at) => isBeyondApproval(asking(winner, at))).map(asking)
+      : concerned.map(asking)
   const violations = asked.filter((one) => one.fault !== null || !hasRoom(one))
   const denies = violations.filter((one) => one.fault !== null || one.budget.on_exceed !== 'review')
   const [violation] = [...denies, ...violations]
@@ -116,6 +122,10 @@ function lowered(text: string): string {
 
 function hasRoom({ amount, budget, balance }: Asked): boolean {
   return balance.spent + balance.reserved + (amount as bigint) <= millionths(budget.limit)
+}
+
+function isBeyondApproval({ fault, amount, budget }: Asked): boolean {
+  return fault === null && budget.on_exceed !== 'review' && (amount as bigint) > millionths(budget.limit)
 }
 
 function rowOf({ policy, budget, amount, balance, bounds }: Asked, reserved: boolean): DecisionBudget {

@@ -24,7 +24,7 @@ export function pick<T>(random: Random, items: readonly T[]): T {
   return items[random.below(items.length)] as T
 }
 
-/** True so many times in a hundred. */
+/** True in this percentage of calls. */
 export function chance(random: Random, percent: number): boolean {
   return random.below(100) < percent
 }

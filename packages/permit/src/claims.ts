@@ -1,6 +1,6 @@
 import type { PermitClaims } from '@countersign/contract'
 
-/** The longest life of a permit, in seconds. */
+/** The longest lifetime of a permit, in seconds. */
 export const MAX_PERMIT_LIFE_SECONDS = 3600
 
 type Check = (value: unknown) => boolean
@@ -37,10 +37,13 @@ const CLAIM_CHECKS: { readonly [claim in keyof Required<PermitClaims>]: Check } 
   audit: isAuditEntry,
 }
 
-/** Made once: a server checks the claims of each permit that it signs. */
+/** Created once: a server checks the claims of each permit that it signs. */
 const CHECKS = Object.entries(CLAIM_CHECKS)
 
-/** The first claim that is missing or of the wrong type, null when all are well-formed. Claims that we do not know are no fault. */
+/**
+ * Returns the first claim that is missing or has the wrong type; null when all are well-formed. Unknown claims are
+ * allowed.
+ */
 export function findIllFormedClaim(claims: { readonly [claim: string]: unknown }): string | null {
   for (const [claim, check] of CHECKS) if (!check(claims[claim])) return claim
   return null

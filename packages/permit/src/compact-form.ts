@@ -10,8 +10,8 @@ export interface CompactParts {
 }
 
 /**
- * Splits a token that is written in the one canonical way: three non-empty parts of base64url without padding, blanks or
- * loose trailing bits, at most 8 KiB. Libraries take sloppier forms, which gives one permit many spellings.
+ * Splits a token in the only canonical form: three non-empty parts of base64url without padding, blanks or stray
+ * trailing bits, at most 8 KiB. Libraries accept sloppier forms, which would give one permit many spellings.
  *
  * @throws PermitError token_malformed, token_too_large
  */

@@ -1,14 +1,14 @@
 import type { PermitClaims } from '@countersign/contract'
 import { PermitError } from './permit-error.js'
 
-/** Stands for "whatever the permit says", where an action or a resource has to be given. */
+/** Stands for "any value of the permit", where an action or a resource must be given. */
 export const any: unique symbol = Symbol.for('countersign.any')
 
 /**
- * What the caller is about to do. A permit for anything else is refused.
+ * The action that the caller is about to run. A permit for anything else is refused.
  *
- * `action` and `resource` are always given; a `resource` of null wants a permit that names none. The others are compared
- * when they are given; a member that is given as undefined is a fault, not an absent one.
+ * `action` and `resource` are required; a `resource` of null demands a permit without one. The other members are
+ * compared when they are given; an explicit undefined is a fault, it does not count as absent.
  */
 export interface PermitExpectations {
   readonly action: string | typeof any
@@ -16,15 +16,15 @@ export interface PermitExpectations {
   readonly agent_id?: string
   /** The amount that was reserved, exactly. */
   readonly amount?: number
-  /** The unit of the amount; ASCII case does not count. */
+  /** The unit of the amount; ASCII case is ignored. */
   readonly unit?: string
   /** The hash of the request as the caller sees it, see `requestHash`. */
   readonly request_hash?: string
-  /** Take a permit of effect `log` too; default false. */
+  /** Also accepts a permit of the effect `log`; default false. */
   readonly allowLog?: boolean
 }
 
-/** @throws PermitError expectation_missing: what is not known cannot be compared, so nothing passes */
+/** @throws PermitError expectation_missing: an unknown value cannot be compared, so nothing passes */
 export function assertGiven(expected: PermitExpectations): void {
   const given = new Map<string, unknown>(Object.entries(expected ?? {}))
   for (const member of new Set(['action', 'resource', ...given.keys()])) {

@@ -2,7 +2,7 @@ import { type CryptoKey, createLocalJWKSet, errors, type JSONWebKeySet, type JWK
 import { PermitError } from './permit-error.js'
 import { parseStrictObject } from './strict-object.js'
 
-/** A JSON Web Key Set (RFC 7517), which is only read. */
+/** A JSON Web Key Set (RFC 7517) that is only read. */
 interface ReadableKeySet {
   readonly keys: readonly Readonly<JWK>[]
 }
@@ -13,16 +13,16 @@ export type KeySetInput = ReadableKeySet | string | URL | (() => Promise<Readabl
 /** Finds the public key of a kid. Rejects with PermitError key_unknown, key_unusable or key_set_unavailable. */
 export type KeySource = (kid: string) => Promise<CryptoKey>
 
-/** A key set that was read is used this long without asking again, and this long when asking fails. */
+/** How long a loaded key set is used without asking again, and how long when asking fails. */
 const MAX_AGE_MS = 60_000
 const MAX_STALE_MS = 3_600_000
-/** How soon it is read again for a kid that it lacks, and after a failure. */
+/** The delay before it is read again for an unknown kid, and after a failure. */
 const UNKNOWN_KID_COOLDOWN_MS = 30_000
 const FAILURE_COOLDOWN_MS = 10_000
 const FETCH_TIMEOUT_MS = 5_000
 const MAX_KEY_SET_BYTES = 64 * 1024
 
-/** @throws TypeError when the input is neither a key set nor an http(s) URL nor a function */
+/** @throws TypeError when the input is not a key set, an http(s) URL or a function */
 export function createKeySource(input: KeySetInput, now: () => number): KeySource {
   if (typeof input === 'function') return cachedKeySource(input, now)
   if (typeof input === 'string' || input instanceof URL) {
@@ -71,7 +71,7 @@ function cachedKeySource(read: () => Promise<ReadableKeySet>, now: () => number)
   let failure: { readonly at: number; readonly cause: unknown } | null = null
   let reading: Promise<void> | null = null
 
-  /** A clock that was set back says nothing about age: what is from the future counts as old. */
+  /** A clock that was set back says nothing about age, so a key set from the future counts as old. */
   const isWithin = (ms: number, at: number | undefined) => at !== undefined && now() >= at && now() - at < ms
 
   const readAgain = () => {
@@ -96,7 +96,7 @@ function cachedKeySource(read: () => Promise<ReadableKeySet>, now: () => number)
     if (current === null || !isWithin(MAX_STALE_MS, current.at)) {
       const { at, cause } = failure ?? { at: now(), cause: undefined }
       const waitMs = at + FAILURE_COOLDOWN_MS - now()
-      // Also of a clock that gives no number, or was set back.
+      // Also handles a clock that returns no number, or was set back.
       const retryAfterSeconds = waitMs > 0 ? Math.ceil(Math.min(waitMs, FAILURE_COOLDOWN_MS) / 1_000) : 1
       throw new PermitError('key_set_unavailable', 'The key set could not be read.', { cause, retryAfterSeconds })
     }

@@ -6,9 +6,10 @@ import type { SigningKey } from './signing-key.js'
 /**
  * Signs a permit on the thread pool.
  *
- * The result is a compact JWS of `{alg: "EdDSA", typ: "permit+jwt", kid}` and the claims, as given.
+ * The result is a compact JWS of `{alg: "EdDSA", typ: "permit+jwt", kid}` and the given claims.
  *
- * @throws TypeError when a verifier would refuse the claims: a member missing or ill-formed, a life over 1 h, another effect
+ * @throws TypeError when a verifier would refuse the claims: a missing or ill-formed member, a lifetime over 1 h,
+ *   another effect
  *
  * Source: docs/permits.md "What a permit says".
  */
@@ -23,7 +24,8 @@ export function mintPermit(key: SigningKey, claims: PermitClaims): Promise<strin
 }
 
 /**
- * Signs a permit on the calling thread: the same token as `mintPermit`, sooner when nothing else waits for the thread.
+ * Signs a permit on the calling thread: returns the same token as `mintPermit`, sooner when nothing else waits for the
+ * thread.
  *
  * @throws TypeError as `mintPermit` does
  */
@@ -32,7 +34,7 @@ export function mintPermitSync(key: SigningKey, claims: PermitClaims): string {
   return `${unsigned}.${signatureOf(key.privateKey, unsigned)}`
 }
 
-/** The last part of a permit, in base64url. Checks no claims. */
+/** Returns the last part of a permit, in base64url. Does not check claims. */
 export function signatureOf(privateKey: KeyObject, unsigned: string): string {
   return sign(null, Buffer.from(unsigned, 'ascii'), privateKey).toString('base64url')
 }
@@ -40,7 +42,7 @@ export function signatureOf(privateKey: KeyObject, unsigned: string): string {
 const headerSegments = new WeakMap<SigningKey, string>()
 
 /**
- * A permit without its signature and the dot before it.
+ * Returns a permit without its signature and the dot before it.
  *
  * @throws TypeError as `mintPermit` does
  */
@@ -58,7 +60,10 @@ function segment(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url')
 }
 
-/** A token that no verifier takes must not leave: it would look like a permit to whoever checks the signature alone. */
+/**
+ * A token that every verifier refuses must not be issued: it would look like a permit to a program that only checks the
+ * signature.
+ */
 function assertMintable(claims: PermitClaims): void {
   const illFormed = findIllFormedClaim(claims)
   if (illFormed !== null) throw new TypeError(`The claim ${illFormed} is missing or ill-formed.`)

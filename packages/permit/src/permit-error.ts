@@ -1,6 +1,4 @@
-/**
- * Why a permit was refused. Stable: programs may branch on it. docs/permits.md says what each one means.
- */
+/** Why a permit was refused. Stable: programs may branch on it. docs/permits.md explains each one. */
 export const PERMIT_ERROR_CODES = [
   'token_malformed',
   'token_too_large',
@@ -36,12 +34,12 @@ const BRAND = Symbol.for('countersign.PermitError')
 /**
  * A permit that must not be acted upon. `message` says what is wrong without repeating the token; `code` is stable.
  *
- * `instanceof` also knows the errors of another installed copy of this package.
+ * `instanceof` also recognizes the errors of another installed copy of this package.
  */
 export class PermitError extends Error {
   override readonly name = 'PermitError'
   readonly [BRAND] = true
-  /** Seconds after which verifying again may end otherwise; null where time does not help, or nobody knows when. */
+  /** Seconds after which another verification may succeed; null where time does not help, or the delay is unknown. */
   readonly retryAfterSeconds: number | null
 
   constructor(

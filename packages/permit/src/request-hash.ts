@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { JsonObject } from '@countersign/contract'
 import { canonicalJson } from '@countersign/contract/canonical-json'
 
-/** What a permit was asked for. Members that are absent count as null. */
+/** The request of a permit. Absent members count as null. */
 export interface HashedRequest {
   readonly agent_id: string
   readonly action: string
@@ -11,11 +11,12 @@ export interface HashedRequest {
 }
 
 /**
- * Names a request by its content: equal requests have equal hashes, whatever the order of their members.
+ * Identifies a request by its content: equal requests have equal hashes, in any order of their members.
  *
- * The result is the base64url SHA-256 (43 characters) of the canonical JSON of exactly `{agent_id, action, resource, context}`.
+ * The result is the base64url SHA-256 (43 characters) of the canonical JSON of exactly `{agent_id, action, resource,
+ * context}`.
  *
- * @throws Error when the context holds what JSON cannot: a number that is not finite, a lone surrogate, a cycle
+ * @throws Error when the context contains what JSON cannot: a number that is not finite, a lone surrogate, a cycle
  *
  * Source: docs/permits.md "The request hash"; RFC 8785.
  */

@@ -1,8 +1,8 @@
-/** Remembers which permits were taken. Several verifiers may share one; a store behind it may serve several processes. */
+/** Remembers which permits were used. Several verifiers may share one; a store can share it among several processes. */
 export interface SeenPermits {
   /**
-   * Notes a permit until `exp` (seconds since 1970), in one indivisible step. True for the first who notes this `jti`,
-   * false for everyone after. Throws or rejects when it cannot tell: the permit is then refused.
+   * Records a permit until `exp` (seconds since 1970), atomically. True for the first caller that records this `jti`,
+   * false for all later ones. Throws or rejects when it cannot tell: the permit is then refused.
    */
   add(jti: string, exp: number): boolean | Promise<boolean>
 }
@@ -18,9 +18,9 @@ const SWEEP_SECONDS = 60
 const SWEEP_SECONDS_WHEN_FULL = 1
 
 /**
- * A memory of this process: a permit is forgotten some time after it is over, and when the process ends.
+ * A memory of this process: it forgets a permit some time after its expiry, and all permits when the process ends.
  *
- * When `max` permits are remembered and none is over, `add` throws: to forget one early would let it pass twice.
+ * When `max` permits are remembered and none has expired, `add` throws: forgetting one early would let it pass twice.
  */
 export function createSeenPermits({ max = 1_000_000, now = Date.now }: SeenPermitsOptions = {}): SeenPermits {
   const expirations = new Map<string, number>()

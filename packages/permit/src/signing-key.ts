@@ -15,7 +15,7 @@ export interface PrivateJwk extends PublicJwk {
   readonly d: string
 }
 
-/** The keys that verify permits, as `/.well-known/jwks.json` gives them. */
+/** The keys that verify permits, as `/.well-known/jwks.json` returns them. */
 export interface PublicKeySet {
   readonly keys: PublicJwk[]
 }
@@ -27,7 +27,7 @@ export interface SigningKey {
   readonly publicJwk: PublicJwk
 }
 
-/** Makes a new Ed25519 signing key. */
+/** Generates a new Ed25519 signing key. */
 export function generateSigningKey(): SigningKey {
   return signingKeyOf(generateKeyPairSync('ed25519').privateKey)
 }
@@ -35,7 +35,7 @@ export function generateSigningKey(): SigningKey {
 /**
  * Reads a signing key from its private JWK.
  *
- * @throws TypeError when it is no Ed25519 key, or when `x` or `kid` do not belong to `d`
+ * @throws TypeError when it is not an Ed25519 key, or when `x` or `kid` do not belong to `d`
  */
 export function importSigningKey(jwk: PrivateJwk): SigningKey {
   if (jwk.kty !== 'OKP' || jwk.crv !== 'Ed25519') throw new TypeError('A signing key is an Ed25519 key.')

@@ -1,13 +1,13 @@
 import { isJsonObject, type JsonObject } from '@countersign/contract'
 import { parseStrictJson } from '@countersign/contract/strict-json'
 
-/** Far more than permits and key sets have. */
+/** Far deeper than permits and key sets. */
 const MAX_DEPTH = 32
 
 /**
- * Reads bytes as one object of strict JSON: two readers of it find the same.
+ * Reads bytes as one object of strict JSON, which has only one interpretation.
  *
- * @throws SyntaxError when they are anything else
+ * @throws SyntaxError for anything else
  */
 export function parseStrictObject(bytes: Uint8Array): JsonObject {
   const parsed = parseStrictJson(bytes, { maxDepth: MAX_DEPTH })

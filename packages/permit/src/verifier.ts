@@ -15,15 +15,19 @@ export interface PermitVerifierOptions {
   /** The decision point's `PERMIT_AUDIENCE`, exactly. */
   readonly audience: string
   /**
-   * The public keys. From a URL or a function they are read when needed: at most 60 s old, again for an unknown kid at
-   * most every 30 s, and up to 1 h old while reading fails. An answer has 5 s and 64 KiB.
+   * The public keys. From a URL or a function they are read when needed: they are at most 60 s old, are read again for
+   * an unknown kid at most every 30 s, and may be up to 1 h old while reading fails. An answer is limited to 5 s and 64
+   * KiB.
    */
   readonly jwks: KeySetInput
   /** The clock, in milliseconds since 1970; default `Date.now`. */
   readonly now?: () => number
   /** How many permits are remembered so that none passes twice; default 1,000,000. */
   readonly maxSeen?: number
-  /** A memory to share with other verifiers, or false to take a permit as often as it is shown; default one of its own. */
+  /**
+   * A memory to share with other verifiers, or false to accept a permit as often as it is shown. Default: a separate
+   * memory.
+   */
   readonly seen?: SeenPermits | false
 }
 
@@ -36,15 +40,18 @@ export interface PermitVerifier {
   verify(token: string, expected: PermitExpectations): Promise<PermitClaims>
 }
 
-/** How far the clock of the decision point may be ahead of ours. There is no such grace at the end of a permit. */
+/**
+ * How far the clock of the decision point may be ahead of ours. There is no such tolerance at the expiry of a permit.
+ */
 const ISSUED_AT_SKEW_MS = 5_000
 
 /**
- * Makes a verifier of permits that asks nobody but, now and then, for the key set.
+ * Creates an offline verifier of permits, which only loads the key set from time to time.
  *
- * It cannot see what happened after the permit was signed, such as a suspended agent: where that matters, redeem.
+ * It cannot see what happened after the permit was signed, such as a suspended agent: where that matters, redeem the
+ * permit.
  *
- * @throws TypeError when issuer or audience is empty or the key set is none
+ * @throws TypeError when issuer or audience is empty, or the key set is invalid
  *
  * Source: docs/permits.md "Verify offline".
  */
@@ -69,7 +76,7 @@ export function createPermitVerifier(options: PermitVerifierOptions): PermitVeri
   }
 }
 
-/** The header is exactly `{alg, typ, kid}`: nothing in it may bring a key along or change how the rest is read. */
+/** The header is exactly `{alg, typ, kid}`: nothing in it may supply a key or change how the rest is read. */
 function readKid(bytes: Buffer): string {
   const { alg, typ, kid, ...more } = readObject(bytes, 'header_invalid', 'header')
   if (Object.keys(more).length > 0) {
@@ -112,7 +119,7 @@ function assertIntended(claims: PermitClaims, issuer: string, audience: string):
 }
 
 function assertInForce({ iat, exp }: PermitClaims, nowMs: number): void {
-  // Said the positive way round: a clock that gives no number lets nothing pass.
+  // Compared in this direction, so that a clock without a number lets nothing pass.
   const isBeforeEnd = nowMs < exp * 1000
   const isAfterStart = iat * 1000 <= nowMs + ISSUED_AT_SKEW_MS
   if (!isBeforeEnd) throw new PermitError('expired', `The permit has expired${byClock(nowMs - exp * 1000, 'ago')}.`)
@@ -125,12 +132,12 @@ function assertInForce({ iat, exp }: PermitClaims, nowMs: number): void {
   if (exp - iat > MAX_PERMIT_LIFE_SECONDS) throw new PermitError('life_too_long', 'A permit lives at most 1 h.')
 }
 
-/** What a signed claim says, on one line of bounded length. */
+/** Quotes the value of a signed claim, on one line of bounded length. */
 function quoted(text: string): string {
   return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text)
 }
 
-/** A clock that gives no number knows no time. */
+/** A clock without a number gives no time. */
 function byClock(milliseconds: number, direction: 'ago' | 'ahead'): string {
   if (!Number.isFinite(milliseconds)) return ''
   return `, ${Math.floor(milliseconds / 1000)} s ${direction} by the clock of this machine`

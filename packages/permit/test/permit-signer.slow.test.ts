@@ -35,7 +35,11 @@ test('where no thread can start, the calling thread signs, with a warning', () =
     const permits = await Promise.all([1, 2].map(() => signer.sign(key, ${JSON.stringify(claims)})))
     console.log(permits.length, permits[0] === permits[1])
   `
-  const flags = ['--experimental-permission', '--allow-fs-read=*', '--input-type=module']
+  // Its name since Node 24, which does not know the former one.
+  const permission = process.allowedNodeEnvironmentFlags.has('--permission')
+    ? '--permission'
+    : '--experimental-permission'
+  const flags = [permission, '--allow-fs-read=*', '--input-type=module']
   const cwd = fileURLToPath(new URL('.', import.meta.url))
   const run = spawnSync(process.execPath, [...flags, '--eval', program], { cwd, encoding: 'utf8', timeout: 30_000 })
   expect(run).toMatchObject({ status: 0, stdout: '2 true\n' })

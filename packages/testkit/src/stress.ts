@@ -52,7 +52,7 @@ const SIZES = {
   replica_race_requests: { ci: 600, full: 20_000 },
   /** Runs of several processes that write logs while a reader merges them. */
   log_merges: { ci: 300, full: 20_000 },
-  /** Events that a receiver gets which fails at random, while the server is killed so many times. */
+  /** Events that a receiver gets which fails at random, while the server is killed this many times. */
   webhook_events: { ci: 1_000, full: 50_000 },
   webhook_kills: { ci: 5, full: 100 },
   /** Bytes of an export that are changed; a tenth as many lines that are removed, and that change places; half of that cuts. */
@@ -61,6 +61,8 @@ const SIZES = {
   changed_export_entries: { ci: 600, full: 2_000 },
   /** Entries of an export that the command line verifies, and how often it is changed before. */
   export_entries: { ci: 3_000, full: 100_000 },
+  /** Decisions that the command line compares with the log. */
+  compared_decisions: { ci: 2_000, full: 100_000 },
   export_attacks: { ci: 2, full: 20 },
   /** Decisions in the store while pages show lists of them. */
   dashboard_decisions: { ci: 1_000, full: 100_000 },
@@ -82,7 +84,7 @@ export const stress = Object.fromEntries(
 ) as Readonly<Record<keyof typeof SIZES, number>>
 
 /**
- * How many of so many random draws this run makes: a fifth in the quick tier, where a `*.slow.test.ts` beside it makes them all.
+ * How many of a number of random draws this run makes: a fifth in the quick tier, where a `*.slow.test.ts` beside it makes them all.
  */
 export function drawsOf(all: number): number {
   return process.env.TIER === 'quick' ? Math.ceil(all / 5) : all

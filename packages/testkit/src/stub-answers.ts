@@ -59,7 +59,7 @@ export const answerCutOff: StubAnswer = (_request, response) => {
   response.write('{"id": "dec_', () => response.socket?.destroy())
 }
 
-/** A body of so many bytes without a length ahead of it; stops when the reader has gone. */
+/** A body of this many bytes without a length ahead of it; stops when the reader has gone. */
 export function answerHuge(bytes: number): StubAnswer {
   return (_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })

@@ -12,7 +12,7 @@ export interface StubEventStream {
   readonly requests: readonly { readonly url: string; readonly headers: IncomingHttpHeaders }[]
   /** The ids by which streams were to be resumed, oldest first; undefined for one from then on. */
   resumedFrom(): readonly (string | undefined)[]
-  /** Adds to the log, and sends to whoever listens. Also while the server is stopped. */
+  /** Adds to the log, and sends to everybody who listens. Also while the server is stopped. */
   push(change?: Partial<Omit<LiveEvent, 'data'>>, data?: Partial<EventDecision>): LiveEvent
   /** Sends bytes as they are. */
   write(text: string): void

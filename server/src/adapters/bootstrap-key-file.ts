@@ -1,6 +1,7 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { assertNoFolder, replaceFile } from '@countersign/durable-files'
+import { assertNoFolder } from '../durable-files/assert-no-folder.js'
+import { replaceFile } from '../durable-files/replace-file.js'
 
 export function bootstrapKeyPath(dataDir: string): string {
   return join(dataDir, 'bootstrap-key')
@@ -12,7 +13,7 @@ export async function writeBootstrapKey(dataDir: string, text: string): Promise<
   await replaceFile(bootstrapKeyPath(dataDir), `${text}\n`)
 }
 
-/** Removes the file if it holds this text; any other text stays. */
+/** Removes the file if it contains this text; any other text stays. */
 export async function withdrawBootstrapKey(dataDir: string, text: string): Promise<void> {
   const path = bootstrapKeyPath(dataDir)
   if ((await readFile(path, 'utf8')).trim() === text) await rm(path)

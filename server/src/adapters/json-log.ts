@@ -3,12 +3,12 @@ import type { Log } from '../ports/log.js'
 
 /** The buffer for a slow reader, in bytes. Lines that do not fit are dropped. */
 const BACKLOG_BYTES = 4 * 1024 * 1024
-/** Members that no line shows, at the top or one below. */
+/** Members that are redacted in every line, at the top level or one below. */
 const SECRETS = ['authorization', 'key']
 
 /**
- * JSON lines on standard output, one object per line. When the log cannot be written (a full disk, a reader that hangs or is
- * gone), it loses lines and the server goes on: the record is the audit log.
+ * Writes JSON lines to standard output, one object per line. When the log cannot be written (a full disk, a reader that
+ * hangs or is gone), lines are lost and the server continues: the audit log is the record.
  */
 export function jsonLog(level: string, output: pino.DestinationStream = standardOutput()): Log {
   const timestamp = pino.stdTimeFunctions.isoTime
@@ -23,7 +23,7 @@ export function jsonLog(level: string, output: pino.DestinationStream = standard
   }
 }
 
-/** False where the redaction would change nothing. It costs more than the rest of a line. */
+/** False where the redaction would change nothing. Redacting costs more than the rest of a line. */
 function mayHoldSecrets(fields: object): boolean {
   return Object.entries(fields).some(([name, value]) => typeof value === 'object' || SECRETS.includes(name))
 }

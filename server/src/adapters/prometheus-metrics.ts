@@ -6,10 +6,10 @@ const COMMIT_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.0
 const EVALUATION_SECONDS = [0.000005, 0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.01]
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])
 
-/** The metrics of the process, collected once however many servers it composes. */
+/** The metrics of the process, collected once even if it composes several servers. */
 let processRegistry: Registry | undefined
 
-/** The server's own metrics and those of its process, in the text format of Prometheus. Source: docs/operations.md "Metrics". */
+/** The server's own metrics and those of its process, in the text format of Prometheus. Source: docs/monitoring.md "Metrics". */
 export function prometheusMetrics(): Metrics {
   processRegistry ??= processMetrics()
   const ofProcess = processRegistry
@@ -17,7 +17,7 @@ export function prometheusMetrics(): Metrics {
   const registers = [own]
   const requests = new Histogram({
     name: 'countersign_http_request_duration_seconds',
-    help: 'Time from the headers of a request to the last byte of its answer.',
+    help: 'Time from the headers of a request to the last byte of its response.',
     labelNames: ['route', 'method', 'status'],
     buckets: HTTP_SECONDS,
     registers,
@@ -65,8 +65,24 @@ export function prometheusMetrics(): Metrics {
     watchWaitingMutations: (read) =>
       watch('countersign_store_waiting_records', 'Mutations that wait for the write in progress.', read),
     watchUnreadBytes: (read) =>
-      watch('countersign_unread_answer_bytes', 'Bytes of answers that callers have not read yet.', read),
+      watch('countersign_unread_answer_bytes', 'Bytes of responses that callers have not read yet.', read),
     watchLiveStreams: (read) => watch('countersign_live_streams', 'Open streams of live events.', read),
+    watchLongCalls({ inPlace, waiting }) {
+      watch('countersign_long_calls', 'Lists, simulations and similar requests in progress.', inPlace)
+      watch('countersign_long_calls_waiting', 'Lists, simulations and similar requests that are waiting.', waiting)
+    },
+    watchLogRewritten: (read) =>
+      watch(
+        'countersign_audit_log_rewritten',
+        '1 while the audit log does not continue from what this server has signed, so that it signs nothing; otherwise 0.',
+        () => (read() ? 1 : 0),
+      ),
+    watchLogGaps: (read) =>
+      watch(
+        'countersign_audit_log_gaps',
+        'Audit logs with a missing entry that no checkpoint covers. Later entries of these logs are not signed.',
+        read,
+      ),
     async exposition() {
       return { mediaType: own.contentType, text: `${await own.metrics()}\n${await ofProcess.metrics()}` }
     },

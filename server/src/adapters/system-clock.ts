@@ -2,7 +2,7 @@ import type { ClockJump, StoreClock } from '../ports/clock.js'
 
 /** The two clocks of a machine, in milliseconds. */
 export interface MachineClocks {
-  /** Since 1970. Somebody can set it forward or back. */
+  /** Since 1970. It can be set forward or back. */
   systemMs(): number
   /** Since an arbitrary moment. It only moves forward. */
   monotonicMs(): number
@@ -10,7 +10,7 @@ export interface MachineClocks {
 
 const MACHINE: MachineClocks = { systemMs: () => Date.now(), monotonicMs: () => performance.now() }
 
-/** A system clock that is further off was set, or the machine slept. It is not trusted yet. */
+/** A system clock that is further ahead was set, or the machine slept. It is not trusted yet. */
 export const STEP_MS = 5 * 60_000
 /** A system clock that stays ahead for this long is trusted. */
 export const HELD_MS = 15 * 60_000
@@ -26,18 +26,16 @@ export function systemClock(): SystemClock {
 }
 
 /**
- * The machine's time. It never goes back, so no period opens twice. While the system clock is up to 5 minutes behind, time
- * stands still. While it is further off, time follows the monotonic clock: what has an end still ends, and nothing ends or
- * begins too soon.
+ * The machine's time. It never goes back, so no period opens twice. While the system clock is up to 5 minutes behind,
+ * time stands still. When it is further off, time follows the monotonic clock: deadlines still pass, and nothing begins
+ * or ends too soon.
  */
 export class SystemClock implements StoreClock {
-  readonly #machine: MachineClocks
   #ms: number
   #monotonicMs: number
   #jump: Jump | null = null
 
-  constructor(machine: MachineClocks) {
-    this.#machine = machine
+  constructor(private readonly machine: MachineClocks) {
     this.#ms = machine.systemMs()
     this.#monotonicMs = machine.monotonicMs()
   }
@@ -62,22 +60,22 @@ export class SystemClock implements StoreClock {
 
   confirm(): void {
     this.#advance()
-    if (this.#jump !== null) this.#ms = this.#machine.systemMs()
+    if (this.#jump !== null) this.#ms = this.machine.systemMs()
     this.#jump = null
   }
 
   #advance(): void {
-    const monotonicMs = this.#machine.monotonicMs()
+    const monotonicMs = this.machine.monotonicMs()
     const expectedMs = this.#ms + monotonicMs - this.#monotonicMs
     this.#monotonicMs = monotonicMs
-    const systemMs = this.#machine.systemMs()
+    const systemMs = this.machine.systemMs()
     const aheadMs = systemMs - expectedMs
     this.#jump = this.#jumpOf(aheadMs)
     const isLeftAlone = this.#jump !== null || aheadMs < -STEP_MS
     this.#ms = isLeftAlone ? expectedMs : Math.max(this.#ms, systemMs)
   }
 
-  /** A second jump must hold as long as the first one before it is trusted. */
+  /** A second jump must last as long as the first one did before it is trusted. */
   #jumpOf(aheadMs: number): Jump | null {
     if (aheadMs <= STEP_MS) return null
     const last = this.#jump

@@ -3,12 +3,12 @@ import type { Clock } from '../ports/clock.js'
 import type { Ids } from '../ports/ids.js'
 import { typeid } from '../typeid.js'
 
-/** Ids by the given clock. Ids of the same millisecond sort in the order of their creation. */
+/** Creates ids with the given clock. Ids of the same millisecond sort in the order of their creation. */
 export function typeidIds(clock: Clock): Ids {
   let random = Buffer.alloc(0)
   let last = 0
   let sequence = 0
-  /** No byte is given twice. The system is asked for many at once: that costs as much as a few. */
+  /** No byte is used twice. Many are requested from the system at once, which costs as much as a few. */
   const randomOf = (bytes: number): Buffer => {
     if (random.length < bytes) random = randomBytes(4096)
     const taken = random.subarray(0, bytes)

@@ -1,9 +1,10 @@
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { backUpStore } from '@countersign/store-sqlite/backup'
-import { restoreStore } from '@countersign/store-sqlite/restore'
+import { rememberRestore } from '../adapters/checkpoint-memory/checkpoint-file.js'
 import { type Config, readConfig } from '../config.js'
-import { EXIT } from './exit.js'
+import { backUpStore } from '../stores/sqlite/backup.js'
+import { restoreStore, UnusableBackupError } from '../stores/sqlite/restore.js'
+import { EXIT, failure } from './exit.js'
 import { serverData } from './server-data.js'
 
 /** Copies the embedded store into a new file, whether the server runs or not. */
@@ -21,7 +22,11 @@ export async function backup(file: string): Promise<number> {
 /** Restores a backup into an empty data directory. Start the server afterwards. */
 export async function restore(file: string): Promise<number> {
   const { dataDir } = embedded(readConfig(process.env))
-  await restoreStore(resolve(file), dataDir)
+  await restoreStore(resolve(file), dataDir).catch((cause: unknown) => {
+    if (!(cause instanceof UnusableBackupError)) throw cause
+    throw failure(`${cause.message} Nothing was restored.`, cause)
+  })
+  await rememberRestore(dataDir)
   process.stdout.write(
     `Restored into ${dataDir}. Put signing-keys.json beside it before you start the server. Without it the server ` +
       'creates new keys, and earlier permits no longer verify.\n',
@@ -31,5 +36,5 @@ export async function restore(file: string): Promise<number> {
 
 function embedded(config: Config): Config {
   if (config.mongodbUrl === null) return config
-  throw new Error('With MONGODB_URL the data are on MongoDB. Use its tools, such as mongodump or snapshots.')
+  throw failure('With MONGODB_URL the data are on MongoDB. Use its tools, such as mongodump or snapshots.')
 }

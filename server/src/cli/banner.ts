@@ -3,7 +3,7 @@ import pc from 'picocolors'
 
 export interface ReadyFacts {
   readonly url: string
-  /** Signs in to the dashboard, once; null when nobody can. */
+  /** Signs in to the dashboard, once; null when no key allows it. */
   readonly signInLink: string | null
   /** The kind of store and its location. */
   readonly store: string
@@ -11,7 +11,7 @@ export interface ReadyFacts {
   readonly readyMs: number
   /** The first key, on the first start only. */
   readonly firstKey: string | null
-  /** The file that holds the first key, where it still exists. */
+  /** The file that contains the first key, while it exists. */
   readonly keyFile: string | null
 }
 

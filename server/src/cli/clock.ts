@@ -1,4 +1,4 @@
-import { EXIT, fail } from './exit.js'
+import { EXIT, failure } from './exit.js'
 import { sendAdminCommand } from './send-admin-command.js'
 import { serverData } from './server-data.js'
 
@@ -10,13 +10,10 @@ export async function clockConfirm(): Promise<number> {
   const { dataDir } = serverData()
   const result = await sendAdminCommand(dataDir, { clock: 'confirm' }, ANSWER_MS)
   if (result === null)
-    return fail(
-      new Error(
-        `No server with DATA_DIR ${dataDir} answered. A server that starts trusts the system clock without this command.`,
-      ),
-      EXIT.failure,
+    throw failure(
+      `No server with DATA_DIR ${dataDir} answered. A server that starts trusts the system clock without this command.`,
     )
-  if ('refused' in result) return fail(new Error(result.refused), EXIT.failure)
+  if ('refused' in result) throw failure(result.refused)
   process.stdout.write('The server follows the system clock again.\n')
   return EXIT.ok
 }

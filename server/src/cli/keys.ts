@@ -5,7 +5,7 @@ import type { CommandResult, CreateKeyCommand } from '../ports/admin-command.js'
 import { Changes } from '../state/changes.js'
 import { Keys } from '../state/keys.js'
 import { createKeyByCommand } from '../use-cases/keys/create-by-command.js'
-import { EXIT, fail } from './exit.js'
+import { EXIT, failure, usageError } from './exit.js'
 import { sendAdminCommand } from './send-admin-command.js'
 import { serverData } from './server-data.js'
 import { withStore } from './with-store.js'
@@ -31,20 +31,19 @@ export async function keysCreate(options: KeysCreateOptions): Promise<number> {
   })
   if (!checked.ok) {
     const faults = checked.errors.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}`)
-    return fail(new Error(`The key is not valid: ${faults.join('; ')}.`), EXIT.usage)
+    throw usageError(`The key is not valid: ${faults.join('; ')}.`)
   }
   const text = generateKeyText()
   const result = await create(serverData(), { key: checked.value, secret: secretOf(text) })
-  if (result === null)
-    return fail(new Error('The running server did not create the key in time. Its log says why.'), EXIT.failure)
-  if ('refused' in result) return fail(new Error(`The key was not created: ${result.refused}`), EXIT.failure)
+  if (result === null) throw failure('The running server did not create the key in time. Its log says why.')
+  if ('refused' in result) throw failure(`The key was not created: ${result.refused}`)
   process.stdout.write(`${text}\n`)
   return EXIT.ok
 }
 
 /**
- * The data directory is held by a server, which takes admin commands, or by another command, which soon releases it.
- * However often this tries, it creates one key.
+ * Either a server, which takes admin commands, or another command, which soon releases it, holds the data directory.
+ * Repeated attempts create only one key.
  */
 async function create(config: Config, command: CreateKeyCommand): Promise<CommandResult | null> {
   const end = performance.now() + DEADLINE_MS
@@ -57,8 +56,8 @@ async function create(config: Config, command: CreateKeyCommand): Promise<Comman
 
 function createInStore(config: Config, command: CreateKeyCommand): Promise<CommandResult | null> {
   return withStore(config, async ({ store, writer, clock, ids }) => {
-    const keys = new Keys(await store.loadKeys(), new Map())
-    const changes = new Changes({ reload: async () => keys.load(await store.loadKeys()) })
+    const keys = new Keys(await store.keys.load(), new Map())
+    const changes = new Changes({ reload: async () => keys.load(await store.keys.load()) })
     return createKeyByCommand({ clock, ids, keys, writer, changes }, command)
   })
 }

@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import type { AuditExportOptions } from './audit/export.js'
@@ -29,12 +28,12 @@ program
 program
   .command('doctor')
   .description('check everything that the server needs to run; changes nothing')
-  .option('--deep', 'read the whole embedded store; takes one second for each few hundred MB')
+  .option('--deep', 'read the whole embedded store; takes about a second per few hundred MB')
   .action(run(async (options: { readonly deep?: boolean }) => (await import('./doctor/doctor.js')).doctor(options)))
 
 program
   .command('backup <file>')
-  .description('copy the embedded store into a new file, whether the server runs or not')
+  .description('copy the embedded store into a new file, even while the server runs')
   .action(run(async (file: string) => (await import('./backup.js')).backup(file)))
 program
   .command('restore <file>')
@@ -80,10 +79,10 @@ signingKeys
   .helpOption('--help', 'display help for command')
   .action(run(async (kid: string) => (await import('./signing-keys.js')).signingKeysRevoke(kid)))
 
-const URL_HELP = 'the server; COUNTERSIGN_URL or http://127.0.0.1:8787 if absent'
+const URL_HELP = 'the server; default: COUNTERSIGN_URL or http://127.0.0.1:8787'
 program
   .command('tail')
-  .description('print what happens to decisions, as it happens. Needs COUNTERSIGN_API_KEY')
+  .description('print the changes of decisions as they happen. Needs COUNTERSIGN_API_KEY')
   .option('--agent <id>', 'only decisions of this agent')
   .option('--action <action>', 'only decisions about this action')
   .option('--resource <resource>', 'only decisions about this resource')
@@ -98,56 +97,62 @@ program
 
 program
   .command('listen')
-  .description('send events about decisions, and no others, to a program as webhooks do. Needs COUNTERSIGN_API_KEY')
+  .description('send events about decisions to a program, as webhooks do. Needs COUNTERSIGN_API_KEY')
   .requiredOption('--forward-to <url>', 'the program, such as http://127.0.0.1:3000/webhooks')
-  .option('--events <types>', 'only events of these types; all of decision.* if absent')
-  .option('--secret <secret>', 'signs the deliveries, whsec_…; a new one if absent')
+  .option('--events <types>', 'only events of these types; default: all of decision.*')
+  .option('--secret <secret>', 'signs the deliveries, whsec_…; default: a new secret')
   .option('--url <url>', URL_HELP)
   .action(run(async (options: ListenOptions) => (await import('./live/listen.js')).listen(options)))
 
-/** An option that may be given several times. One that takes several values would take the argument behind it, too. */
+/** An option that may be repeated. An option that takes several values would also consume the argument after it. */
 const collected = (value: string, earlier: readonly string[] = []) => [...earlier, value]
-const audit = program.command('audit').description('export the audit log, and verify that nobody has altered it')
+const audit = program.command('audit').description('export the audit log, and verify that it was not altered')
 audit
   .command('export')
-  .description('write all audit logs with their checkpoints to a file. Needs COUNTERSIGN_API_KEY, but for --offline')
-  .option('--out <file>', 'the file: it appears when it is whole; standard output if absent')
+  .description(
+    'write all audit logs with their checkpoints to a file. Needs COUNTERSIGN_API_KEY, except with --offline',
+  )
+  .option('--out <file>', 'the file, which appears when it is complete; default: standard output')
   .option('--offline', 'read the data of the server on this machine instead; an embedded server must not run')
   .option(
     '--witness <file|url>',
-    'give the newest checkpoint to somebody who keeps it: a file, or a witness (C2SP); repeatable',
+    'save the newest checkpoint to a file, or send it to a witness (C2SP); repeatable',
     collected,
   )
   .option('--witness-key <key>', 'the key of a witness at a URL, <name>+<id>+<base64>; repeatable', collected)
-  .option('--checkpoint-only', 'only give the checkpoint to the witnesses; export nothing')
+  .option('--checkpoint-only', 'only save or send the checkpoint; export nothing')
   .option('--url <url>', URL_HELP)
   .action(run(async (options: AuditExportOptions) => (await import('./audit/export.js')).auditExport(options)))
 audit
   .command('verify [export]')
   .description(
-    'verify an export (- for standard input), a proof, or that a checkpoint goes on from an earlier one. ' +
-      'Needs no server. Exit code: 0 intact, 2 tampered with, 3 incomplete',
+    'verify an export (- for standard input), a proof, that a checkpoint continues from an earlier one, or with --records ' +
+      'that the stored records match the log. Only --records may need a server. Exit code: 0 intact, 2 tampered with, 3 incomplete',
   )
   .requiredOption(
     '--jwks <file|url>',
     'the public keys of the server, from /.well-known/jwks.json; repeatable',
     collected,
   )
-  .option('--kept <file>', 'checkpoints that somebody else has kept, as --witness writes them; repeatable', collected)
+  .option('--kept <file>', 'checkpoints that a third party has kept, as --witness writes them; repeatable', collected)
   .option(
     '--witness-key <key>',
-    'each kept checkpoint has to be signed by this key, or another one given so; repeatable',
+    'each kept checkpoint must be signed by this key or another --witness-key; repeatable',
     collected,
   )
   .option(
     '--budgets <file>',
-    'an answer of /v1/budgets, or of the history of a budget, to compare with the log; repeatable',
+    'a response of /v1/budgets, or of the history of a budget, to compare with the log; repeatable',
     collected,
   )
-  .option('--proof <file>', 'a proof, as `prove` writes it; with --from the answer of /v1/audit/consistency')
-  .option('--permit <file>', 'a permit (- for standard input) that --proof has to prove')
+  .option('--proof <file>', 'a proof, as `prove` writes it; with --from the response of /v1/audit/consistency')
+  .option('--permit <file>', 'a permit (- for standard input) that --proof must prove')
   .option('--from <file>', 'the earlier checkpoint')
-  .option('--to <file>', 'the later checkpoint; that of --proof if absent')
+  .option('--to <file>', 'the later checkpoint; default: that of --proof')
+  .option('--records', 'verify the log of a server, and compare its records with it. Needs COUNTERSIGN_API_KEY')
+  .option('--offline', 'with --records: read the data of the server on this machine instead')
+  .option('--backup <file>', 'with --records: read a backup of the embedded store instead')
+  .option('--url <url>', `with --records: ${URL_HELP}`)
   .option('--json', 'print the result as one line of JSON')
   .action(
     run(async (file: string | undefined, options: AuditVerifyOptions) =>
@@ -155,10 +160,16 @@ audit
     ),
   )
 audit
+  .command('accept-rewrite')
+  .description(
+    'let the server sign the audit log as it is in the store, although it does not continue from what it signed',
+  )
+  .action(run(async () => (await import('./audit/accept-rewrite.js')).auditAcceptRewrite()))
+audit
   .command('prove <decision>')
   .description('write the proof of a decision, named by its id or by a file with its permit. Needs COUNTERSIGN_API_KEY')
-  .option('--out <file>', 'the file; standard output if absent')
-  .option('--export <file>', 'make the proof out of an export, without a server')
+  .option('--out <file>', 'the file; default: standard output')
+  .option('--export <file>', 'create the proof from an export, without a server')
   .option('--url <url>', URL_HELP)
   .action(
     run(async (decision: string, options: AuditProveOptions) =>

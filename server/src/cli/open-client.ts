@@ -1,12 +1,12 @@
 import { Countersign } from '@countersign/client'
-import { CommandError, EXIT } from './exit.js'
+import { usageError } from './exit.js'
 import type { ServerAccess } from './server-access.js'
 
-/** @throws CommandError for a URL or a key that cannot be one */
+/** @throws CommandError for an invalid URL or key */
 export function openClient(access: ServerAccess): Countersign {
   try {
     return new Countersign(access)
   } catch (cause) {
-    throw new CommandError(EXIT.usage, (cause as Error).message, { cause })
+    throw usageError((cause as Error).message, cause)
   }
 }

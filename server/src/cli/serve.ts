@@ -1,16 +1,19 @@
-import { addressOf } from '@countersign/store-mongodb/url'
-import { StoreUnavailableError } from '@countersign/store-port/store'
+import { setTimeout as pause } from 'node:timers/promises'
 import { bootstrapKeyPath, hasBootstrapKey } from '../adapters/bootstrap-key-file.js'
 import { jsonLog } from '../adapters/json-log.js'
 import { systemClock } from '../adapters/system-clock.js'
 import { type Config, ConfigError, readConfig } from '../config.js'
 import type { Log } from '../ports/log.js'
 import { type Started, StoreNotClosedError, start } from '../start.js'
+import { addressOf } from '../stores/mongodb/connection/url.js'
 import { banner } from './banner.js'
 import { EXIT, fail } from './exit.js'
+import { startFailure } from './start-failure.js'
 
 /** Two signals within this time count as one. */
 const SAME_SIGNAL_MS = 500
+/** How long a start may continue after a signal to stop. Otherwise it waits for the store. */
+const START_GRACE_MS = 2_000
 
 /** Runs the server until a signal stops it. Resolves with the exit code. */
 export async function serve({ acceptLoss = false }: { readonly acceptLoss?: boolean }): Promise<number> {
@@ -27,11 +30,20 @@ export async function serve({ acceptLoss = false }: { readonly acceptLoss?: bool
   if (process.env.MONGODB_URL === '')
     log.warn({ data_dir: config.dataDir }, 'MONGODB_URL is empty: the embedded store in DATA_DIR is used')
   const stopSignal = untilSignal(log)
-  let started: Started
+  let started: Started | null
   try {
-    started = await start(config, { clock: systemClock(), log, acceptsLoss: acceptLoss, feedInThread: true })
+    const starting = start(config, { clock: systemClock(), log, acceptsLoss: acceptLoss, feedInThread: true })
+    started = await Promise.race([starting, stopSignal.then(() => pause(START_GRACE_MS, null, { ref: false }))])
   } catch (error) {
     return startFailure(error, config)
+  }
+  if (started === null) {
+    log.info(
+      {},
+      'stopped before the server was ready: it waited for its store. The next start continues from what is stored',
+    )
+    // The wait for the store would keep the process alive. No request was answered.
+    process.exit(EXIT.ok)
   }
   await reportReady(started, config, isTerminal, log)
   await stopSignal
@@ -105,7 +117,7 @@ async function reportReady({ url, composed }: Started, config: Config, isTermina
     )
 }
 
-/** The code is behind the `#`: no log and no proxy ever sees it. */
+/** The code follows the `#`, so no log and no proxy ever sees it. */
 function signInLink(url: string, code: string | null): string | null {
   if (code === null) return null
   // A browser on this machine reaches a server that listens on every address, and may sign in over plain HTTP.
@@ -117,26 +129,4 @@ function signInLink(url: string, code: string | null): string | null {
 function storeOf({ dataDir, mongodbUrl }: Config): { readonly store: string; readonly path: string } {
   if (mongodbUrl === null) return { store: 'embedded', path: dataDir }
   return { store: 'MongoDB', path: addressOf(mongodbUrl) }
-}
-
-/** Reports why the server did not start, with advice where an operator can fix it. Returns the exit code. */
-async function startFailure(error: unknown, config: Config): Promise<number> {
-  const { host, port, dataDir } = config
-  const { code, syscall } = error as NodeJS.ErrnoException
-  if (code === 'EADDRINUSE') {
-    const message = `Port ${port} on ${host} is in use. Is Countersign already running? If not, set PORT to another port.`
-    return fail(new Error(message), EXIT.failure)
-  }
-  if (code === 'EACCES' && syscall === 'listen')
-    return fail(new Error(`This user may not use port ${port} on ${host}.`), EXIT.failure)
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-    return fail(new Error(`HOST ${host} is not an address of this machine.`), EXIT.failure)
-  if (config.mongodbUrl !== null && error instanceof StoreUnavailableError) {
-    const { mongoFailure } = await import('@countersign/store-mongodb/failure')
-    const reason = mongoFailure(config.mongodbUrl, error)
-    return fail(new Error(`${reason} Is it running, and is MONGODB_URL right?`, { cause: error }), EXIT.failure)
-  }
-  if (syscall === 'mkdir')
-    return fail(new Error(`DATA_DIR ${dataDir} cannot be created as a directory (${code}).`), EXIT.config)
-  return fail(error instanceof Error ? error : new Error(String(error)), EXIT.failure)
 }

@@ -3,7 +3,7 @@ import { systemClock } from '../adapters/system-clock.js'
 import { EarlyRotationError, UnknownSigningKeyError } from '../ports/signer.js'
 import { SharedSigningKeys } from '../state/shared-signing-keys.js'
 import { recordSigningKeys } from '../use-cases/signing-keys/record.js'
-import { EXIT, fail } from './exit.js'
+import { EXIT, fail, failure } from './exit.js'
 import { serverData } from './server-data.js'
 import { withStore } from './with-store.js'
 
@@ -11,13 +11,13 @@ export async function signingKeysList(): Promise<number> {
   return print(await keyringIn(serverData().dataDir))
 }
 
-/** The next key signs from now on. A running server uses it within 2 s. */
+/** Makes the next key sign from now on. A running server uses it within 2 s. */
 export async function signingKeysRotate({ force }: { readonly force?: boolean }): Promise<number> {
   try {
     return await change((keyring) => keyring.rotate({ isForced: force === true }))
   } catch (error) {
     if (!(error instanceof EarlyRotationError)) throw error
-    return fail(new Error(`${error.message} Use --force to rotate now.`, { cause: error }), EXIT.failure)
+    throw failure(`${error.message} Use --force to rotate now.`, error)
   }
 }
 
@@ -31,7 +31,10 @@ export async function signingKeysRevoke(kid: string): Promise<number> {
   }
 }
 
-/** Changes the keys and prints all of them. Records the change here, or leaves that to the running server: it sees the file. */
+/**
+ * Changes the keys and prints all of them. Records the change here, or leaves that to the running server, which watches
+ * the file.
+ */
 async function change(step: (keyring: Keyring) => Promise<unknown>): Promise<number> {
   const config = serverData()
   const signer = await keyringIn(config.dataDir)
@@ -43,11 +46,9 @@ async function change(step: (keyring: Keyring) => Promise<unknown>): Promise<num
     })
   } catch (cause) {
     const { message } = cause as Error
-    throw new Error(
+    throw failure(
       `The signing keys are changed. The store did not record the change yet; the next start will. ${message}`,
-      {
-        cause,
-      },
+      cause,
     )
   }
   return print(signer)
@@ -56,7 +57,7 @@ async function change(step: (keyring: Keyring) => Promise<unknown>): Promise<num
 async function keyringIn(dataDir: string): Promise<Keyring> {
   const keyring = await findKeyring({ dataDir, clock: systemClock() })
   if (keyring === null)
-    throw new Error(`There are no signing keys in ${dataDir}. The server creates them when it starts.`)
+    throw failure(`There are no signing keys in ${dataDir}. The server creates them when it starts.`)
   return keyring
 }
 

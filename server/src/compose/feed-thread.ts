@@ -1,15 +1,20 @@
-/** The thread of the feed: it opens the feed's part of the store for itself, so that the main thread pays nothing for its reads. */
+/**
+ * The thread of the feed. It opens the feed's part of the store itself, so that its reads do not cost the main thread
+ * anything.
+ */
 import { setTimeout as pause } from 'node:timers/promises'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import type { FeedStore } from '@countersign/store-port/feed'
+import { CheckpointFile } from '../adapters/checkpoint-memory/checkpoint-file.js'
 import { systemClock } from '../adapters/system-clock.js'
 import { type FeedHost, RunningFeed } from '../feed/feed.js'
-import { ThreadCalls } from '../feed/thread-calls.js'
+import { remote, ThreadCalls } from '../feed/thread-calls.js'
 import type { Log } from '../ports/log.js'
+import type { FeedStore } from '../ports/store/feed.js'
 
-/** What the thread starts with. */
+/** The data that the thread starts with. */
 export interface FeedThreadData {
   readonly store: FeedStoreAddress
+  readonly dataDir: string
   readonly allowsPrivate: boolean
   readonly issuer: string
   /** One number: 1 from a wake of the main thread until the feed looks. */
@@ -22,7 +27,7 @@ export type FeedStoreAddress =
   | { readonly kind: 'sqlite'; readonly dataDir: string }
   | { readonly kind: 'mongodb'; readonly url: string }
 
-/** What the thread may ask of the main thread. */
+/** The calls that the thread may make to the main thread. */
 export interface FeedThreadHost extends FeedHost {
   log(level: keyof Log, fields: object, message: string): void
   /** The embedded store has one writer for all threads. */
@@ -34,27 +39,31 @@ const GATHER_MS = 20
 const port = parentPort
 if (port === null) throw new Error('This module runs as a worker thread.')
 
-const { store: address, allowsPrivate, issuer, wanted, nowMs: startMs } = workerData as FeedThreadData
+const { store: address, dataDir, allowsPrivate, issuer, wanted, nowMs: startMs } = workerData as FeedThreadData
 const flag = new Int32Array(wanted)
 
 const calls = new ThreadCalls(port, {
   async wake(nowMs: number) {
     clock.startFrom(new Date(nowMs))
-    // Until then one wake stands for all: under load the main thread sends few messages.
+    // Until then one wake covers all later ones: under load the main thread sends few messages.
     await pause(GATHER_MS)
     Atomics.store(flag, 0, 0)
     ;(await feed).wake()
   },
   readEvents: async (...parameters: Parameters<RunningFeed['readEvents']>) => (await feed).readEvents(...parameters),
+  webhooksChanged: async () => (await feed).webhooksChanged(),
   catchUpStatistics: async () => (await feed).catchUpStatistics(),
   catchUpTrees: async () => (await feed).catchUpTrees(),
+  checkTrees: async () => (await feed).checkTrees(),
+  toAccept: async () => (await feed).toAccept(),
+  acceptRewrite: async () => (await feed).acceptRewrite(),
   async close() {
     await (await feed).close()
     await (await store).close()
     setImmediate(() => port.close())
   },
 })
-const host = calls.remote<FeedThreadHost>()
+const host = remote<FeedThreadHost>(() => calls)
 
 const log: Log = {
   info: (fields, message) => calls.tell('log', 'info', fields, message),
@@ -65,14 +74,15 @@ const log: Log = {
 const clock = systemClock()
 clock.startFrom(new Date(startMs))
 const store = openStore()
-const feed = store.then((opened) => new RunningFeed({ store: opened, clock, log, host, allowsPrivate, issuer }))
+const memory = new CheckpointFile(dataDir)
+const feed = store.then((opened) => new RunningFeed({ store: opened, clock, log, host, memory, allowsPrivate, issuer }))
 
-/** Loaded only when used: the driver of MongoDB takes long to load. */
+/** Loaded only when used: the MongoDB driver takes long to load. */
 async function openStore(): Promise<FeedStore> {
   if (address.kind === 'mongodb') {
-    const { openMongoFeedStore } = await import('@countersign/store-mongodb/open-feed')
+    const { openMongoFeedStore } = await import('../stores/mongodb/open-feed.js')
     return openMongoFeedStore({ url: address.url, nowMs: () => clock.now().getTime() })
   }
-  const { openSqliteFeed } = await import('@countersign/store-sqlite/open-feed')
+  const { openSqliteFeed } = await import('../stores/sqlite/open-feed.js')
   return openSqliteFeed(address.dataDir, () => host.connectWriter())
 }

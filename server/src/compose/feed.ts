@@ -1,11 +1,13 @@
-/** Starts the feed: in a thread of its own, or in this one. */
+/** Starts the feed in its own thread, or in this one. */
 import { Worker } from 'node:worker_threads'
-import { ConflictError, StoreUnavailableError } from '@countersign/store-port/store'
+import { CheckpointFile } from '../adapters/checkpoint-memory/checkpoint-file.js'
 import type { BudgetAlarm } from '../feed/budget-alarms.js'
 import { type Feed, type FeedHost, RunningFeed } from '../feed/feed.js'
-import { ThreadCalls } from '../feed/thread-calls.js'
+import { remote, ThreadCalls } from '../feed/thread-calls.js'
 import type { Clock } from '../ports/clock.js'
 import type { Log } from '../ports/log.js'
+import { StoreUnavailableError } from '../ports/store/errors.js'
+import { ConflictError } from '../ports/store/store.js'
 import { disableWebhook } from '../use-cases/webhooks/disable.js'
 import type { FeedThreadData, FeedThreadHost } from './feed-thread.js'
 import type { Core } from './live-state.js'
@@ -19,17 +21,26 @@ export function startFeed(core: Core, thread: FeedThreadStore | null): Feed {
   const host = feedHost(core)
   const allowsPrivate = config.webhookAllowPrivate
   const { issuer } = core.permits
-  if (thread === null) return new RunningFeed({ store: store.feed, clock, log, host, allowsPrivate, issuer })
+  if (thread === null) {
+    const memory = new CheckpointFile(config.dataDir)
+    return new RunningFeed({ store, clock, log, host, memory, allowsPrivate, issuer })
+  }
   const { address, connectWriter } = thread
   const own = {
     ...host,
     connectWriter,
     log: (level: keyof Log, fields: object, message: string) => log[level](fields, message),
   }
-  return new FeedThread({ store: address, allowsPrivate, issuer }, own satisfies FeedThreadHost, clock, log)
+  const data = { store: address, dataDir: config.dataDir, allowsPrivate, issuer }
+  const running = new FeedThread(data, own satisfies FeedThreadHost, clock, log)
+  return remote<Feed>(() => running.calls, { wake: () => running.wake(), close: () => running.close() })
 }
 
-function feedHost({ clock, store, writer, changes, signer }: Core): FeedHost {
+function feedHost({ clock, ids, store, writer, changes, signer, metrics }: Core): FeedHost {
+  let isRewritten = false
+  let gaps = 0
+  metrics.watchLogRewritten(() => isRewritten)
+  metrics.watchLogGaps(() => gaps)
   return {
     async raise({ type, name, until, policyId, agentId, data }: BudgetAlarm) {
       const at = clock.now().toISOString()
@@ -37,24 +48,30 @@ function feedHost({ clock, store, writer, changes, signer }: Core): FeedHost {
       const entry = { at, type, actor: null, subject: policyId, agent_id: agentId, data }
       const idempotency = { ...taken, created_at: at, expires_at: until }
       try {
-        await writer.write({ entry, change: () => ({ kind: 'entry.only' }), idempotency })
+        await writer.write({ entry, change: { kind: 'entry.only' }, idempotency })
       } catch (error) {
-        // It was raised before.
+        // The alarm was raised before.
         if (!(error instanceof ConflictError && error.conflict === 'idempotency_key')) throw error
       }
     },
-    disable: (id, reason) => disableWebhook({ clock, store, writer, changes }, id, reason),
+    disable: (id, reason) => disableWebhook({ clock, ids, store, writer, changes }, id, reason),
     sign: (text) => signer.signText(text),
+    checkpointKeys: () => signer.checkpointKeys(),
+    logRewritten(now) {
+      isRewritten = now
+    },
+    logGaps(now) {
+      gaps = now
+    },
   }
 }
 
-/** The feed in a thread of its own. A thread that ends is started again: everything goes on from the store. */
-class FeedThread implements Feed {
-  /** A wake that the thread has not seen yet stands for all that come meanwhile. */
+/** Runs the feed in its own thread. A thread that ends is started again, and its work continues from the store. */
+class FeedThread {
+  /** A wake that the thread has not seen yet covers all later ones. */
   readonly #flag = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
   #thread!: Worker
-  #calls!: ThreadCalls
-  #remote!: Feed
+  calls!: ThreadCalls
   #restart: NodeJS.Timeout | undefined
   #isClosing = false
 
@@ -68,29 +85,20 @@ class FeedThread implements Feed {
   }
 
   wake(): void {
-    if (Atomics.exchange(this.#flag, 0, 1) === 0) this.#calls.tell('wake', this.#nowMs())
-  }
-
-  readEvents(...parameters: Parameters<Feed['readEvents']>) {
-    return this.#remote.readEvents(...parameters)
-  }
-
-  catchUpStatistics(): Promise<void> {
-    return this.#remote.catchUpStatistics()
-  }
-
-  catchUpTrees(): Promise<void> {
-    return this.#remote.catchUpTrees()
+    if (Atomics.exchange(this.#flag, 0, 1) === 0) this.calls.tell('wake', this.#nowMs())
   }
 
   async close(): Promise<void> {
     this.#isClosing = true
     clearTimeout(this.#restart)
-    await this.#remote.close().catch((err) => this.log.error({ err }, 'the feed could not be closed in order'))
+    await this.calls.ask('close', []).catch((err) => this.log.error({ err }, 'the feed could not be closed in order'))
     await this.#thread.terminate()
   }
 
-  /** The thread has a clock of its own. It is told the server's time, so that it is never behind: the server may live in the store's time. */
+  /**
+   * The thread's own clock could lag the server, whose time may come from the store, so the server's time is passed to
+   * it.
+   */
   #nowMs(): number {
     return this.clock.now().getTime()
   }
@@ -102,15 +110,14 @@ class FeedThread implements Feed {
     const thread = new Worker(new URL('./feed-thread.js', import.meta.url), { workerData, execArgv: [] })
     const calls = new ThreadCalls(thread, { ...this.own })
     this.#thread = thread
-    this.#calls = calls
-    this.#remote = calls.remote<Feed>()
+    this.calls = calls
     thread.on('error', (err) => this.log.error({ err }, 'the thread of the feed failed; it starts again'))
     thread.once('exit', () => {
       calls.end(new StoreUnavailableError('The feed is not running.'))
       Atomics.store(this.#flag, 0, 0)
       if (!this.#isClosing) this.#restart = setTimeout(() => this.#start(), RESTART_AFTER_MS).unref()
     })
-    // After the listeners: a listener of messages keeps the process alive again.
+    // Called after the listeners are added, because a message listener keeps the process alive again.
     thread.unref()
   }
 }

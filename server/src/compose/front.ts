@@ -1,4 +1,4 @@
-/** The front of the server: it answers requests and limits connections, also while the store is not open yet. */
+/** The front of the server: it answers requests and limits connections, even before the store is open. */
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { typeidIds } from '../adapters/typeid-ids.js'
 import type { Config } from '../config.js'
@@ -7,19 +7,21 @@ import { Connections } from '../http/connections.js'
 import { ProtocolErrors } from '../http/protocol-errors.js'
 import { StalledConnections } from '../http/stalled-connections.js'
 import { startingListener } from '../http/starting.js'
+import { WaitingReaders } from '../http/waiting-readers.js'
+import { MAX_STREAMS } from '../state/live-events.js'
 import type { Parts } from './parts.js'
 
 const HTTP_LIMITS = {
   headersTimeout: 10_000,
   requestTimeout: 15_000,
-  // A request without it is refused by a problem, as any other.
+  // A request without a Host header is refused with a problem, like any other.
   requireHostHeader: false,
   connectionsCheckingInterval: 1_000,
   keepAliveTimeout: 65_000,
 }
 
 export interface Front {
-  /** It does not listen yet. */
+  /** Not listening yet. */
   readonly server: Server
   readonly connections: Connections
   /** Answers every request from now on. */
@@ -30,7 +32,9 @@ export function composeFront({ maxConnections }: Config, parts: Omit<Parts, 'add
   const { clock, log, ids = typeidIds(clock), stalledAfterMs } = parts
   const connections = new Connections(log)
   const protocolErrors = new ProtocolErrors({ clock, ids, log, connections })
-  let listener = startingListener({ ids, log, connections })
+  // The other connections are kept free for health checks and for the first requests.
+  const waitingReaders = new WaitingReaders(Math.min(MAX_STREAMS, Math.ceil(maxConnections / 2)))
+  let listener = startingListener({ ids, log, connections, waitingReaders })
   const server = createServer(HTTP_LIMITS, (req, res) => {
     if (protocolErrors.accepts(req, res) && connections.exchange(req, res) !== null) listener(req, res)
   })
@@ -42,6 +46,7 @@ export function composeFront({ maxConnections }: Config, parts: Omit<Parts, 'add
     connections,
     serve(next) {
       listener = next
+      waitingReaders.serve(next)
     },
   }
 }

@@ -1,5 +1,6 @@
-/** The API over HTTP: what each group of routes may touch, the API around them, and Express at the rim. */
+/** The API over HTTP: the dependencies of each group of routes, the API around them, and Express at the outside. */
 import type { RequestListener } from 'node:http'
+import { OPERATIONS, type OperationName } from '@countersign/contract/operations'
 import { evaluate } from '@countersign/engine'
 import { readDashboardFiles } from '../adapters/dashboard-files.js'
 import type { Feed } from '../feed/feed.js'
@@ -8,6 +9,7 @@ import { bearerKeys } from '../http/callers.js'
 import { Cursors } from '../http/cursor.js'
 import { DashboardPages } from '../http/dashboard/files.js'
 import { sessionCallers, sessionPages } from '../http/dashboard/sessions.js'
+import { EventIds } from '../http/event-ids.js'
 import { countersignRouter, expressApp } from '../http/express-app.js'
 import { Idempotency } from '../http/idempotency.js'
 import { apiListener, type Listener } from '../http/listener.js'
@@ -21,7 +23,7 @@ import { auditRoutes } from '../http/routes/audit.js'
 import { budgetRoutes } from '../http/routes/budgets.js'
 import { decisionTransitionRoutes } from '../http/routes/decision-transitions.js'
 import { decisionRoutes } from '../http/routes/decisions.js'
-import { eventIds, eventRoutes } from '../http/routes/events.js'
+import { type EventRouteDeps, eventRoutes } from '../http/routes/events.js'
 import { keyRoutes } from '../http/routes/keys.js'
 import { permitRoutes } from '../http/routes/permits.js'
 import { policyRoutes } from '../http/routes/policies.js'
@@ -29,32 +31,46 @@ import { statsRoutes } from '../http/routes/stats.js'
 import { webhookRoutes } from '../http/routes/webhooks.js'
 import { UnreadAnswers } from '../http/unread-answers.js'
 import { LiveEvents } from '../state/live-events.js'
+import { lineOf } from '../use-cases/keys/line.js'
 import { permitCheck } from '../use-cases/permits/verify.js'
 import type { Core } from './live-state.js'
 
-/** How long a caller waits for an answer, when each step of a call may have to wait for a network. */
+/** How long a caller waits for an answer when each step of a call may have to wait for a network. */
 const ANSWER_DEADLINE_MS = 8000
 
 export interface ComposedHttp {
   readonly routes: readonly Route[]
   readonly liveEvents: LiveEvents
-  /** For a server of its own. */
+  readonly longWork: LongWork
+  /** For a standalone server. */
   readonly listener: RequestListener
-  /** The same as an application of Express: each request passes through it first. */
+  /** The same as an Express application: each request passes through it first. */
   readonly app: RequestListener
-  /** For an application of Express that has more. */
+  /** For an Express application with other routes. */
   readonly router: Listener
 }
 
-/** @throws StoreUnavailableError */
-export async function composeHttp(core: Core, feed: Feed): Promise<ComposedHttp> {
+/** @param secret of this store, for cursors and ids of events */
+export function composeHttp(core: Core, feed: Feed, secret: string): ComposedHttp {
   const { config, connections, isServing, clock, ids, log, metrics, store, keys, freshness, keyring, sharedKeys } = core
-  const { unread = new UnreadAnswers(), longWork = new LongWork() } = core
-  const cursors = new Cursors(await store.secret('cursors'))
-  const liveEvents = new LiveEvents({ source: feed, seal: eventIds(cursors), log })
-  const routes = [...composeRoutes(core, feed, cursors, liveEvents), ...eventRoutes({ liveEvents, cursors })]
+  const { unread = new UnreadAnswers() } = core
+  const lineOfId = (keyId: string) => [...lineOf(keys, keyId)].map(({ id }) => id).reverse()
+  const { longWork = new LongWork({ lineOf: lineOfId }) } = core
+  const cursors = new Cursors(secret)
+  const eventIds = new EventIds(secret, cursors)
+  const liveEvents = new LiveEvents({
+    source: feed,
+    seal: (positions) => eventIds.seal(positions),
+    log,
+    lineOf: lineOfId,
+  })
+  const routes = Object.values(composeRoutes(core, feed, cursors, { liveEvents, eventIds }))
   metrics.watchUnreadBytes(() => unread.total)
   metrics.watchLiveStreams(() => liveEvents.size)
+  metrics.watchLongCalls({
+    inPlace: () => sumOf(longWork.places.holders),
+    waiting: () => sumOf(longWork.places.waiters),
+  })
   const rateLimit = new RateLimit(config.rateLimitPerSecond)
   const admit = (keyId: string) => rateLimit.admit(keyId)
   const api = new Api({
@@ -66,7 +82,7 @@ export async function composeHttp(core: Core, feed: Feed): Promise<ComposedHttp>
     unread,
     longWork,
     rateLimit,
-    idempotency: new Idempotency(store, clock),
+    idempotency: new Idempotency(store.idempotency, clock),
     answerMs: store.replicas === null ? null : ANSWER_DEADLINE_MS,
   })
   const pages = publicPages({
@@ -79,7 +95,7 @@ export async function composeHttp(core: Core, feed: Feed): Promise<ComposedHttp>
     metricsToken: config.metricsToken,
     jwks: async () => sharedKeys?.jwksForVerifiers() ?? keyring.jwks(),
     isSignerKnown: () => sharedKeys?.isKnown ?? true,
-    openApi: () => openApiDocument(routes),
+    openApi: () => openApiDocument(OPERATIONS),
   })
   const edge = { api, connections, isServing, log, metrics }
   const listener = apiListener({ ...edge, routes, unread }, { prefix: '/v1', callers: bearerKeys(keys) })
@@ -90,11 +106,16 @@ export async function composeHttp(core: Core, feed: Feed): Promise<ComposedHttp>
     api: apiListener({ ...edge, routes, unread }, { prefix: '/dashboard/v1', callers: sessionCallers(keys) }),
     sessions: sessionPages(sessions),
   })
-  return { routes, liveEvents, router, app, listener: (req, res) => listener(req, res, () => app(req, res)) }
+  return { routes, liveEvents, longWork, router, app, listener: (req, res) => listener(req, res, () => app(req, res)) }
 }
 
-/** Each group of routes is given what its use cases name, and nothing else. */
-function composeRoutes(core: Core, feed: Feed, cursors: Cursors, liveEvents: LiveEvents): Route[] {
+function sumOf(counts: ReadonlyMap<string, number>): number {
+  return [...counts.values()].reduce((sum, count) => sum + count, 0)
+}
+
+/** Builds one route for each operation. Each group gets only the dependencies that its use cases name. */
+function composeRoutes(core: Core, feed: Feed, cursors: Cursors, events: EventRouteDeps): Record<OperationName, Route> {
+  const { liveEvents } = events
   const { config, isServing, clock, ids, log, metrics, store, writer, policies, agents, keys, changes } = core
   const { openReviews, approvalEnds, mutex, longPolls, signer, permits, expireOverdue } = core
   const { maxEvaluationSteps } = config
@@ -108,16 +129,17 @@ function composeRoutes(core: Core, feed: Feed, cursors: Cursors, liveEvents: Liv
   const decide = { ...transition, ...evaluation, approvalEnds, lifetimes, signer, permits }
   const urlRules = { allowsPrivate: config.webhookAllowPrivate }
   const verifyPermit = permitCheck(signer, clock, permits)
-  return [
+  return {
     ...decisionRoutes({ ...decide, ids, metrics, longPolls, isServing, cursors }),
     ...decisionTransitionRoutes({ ...decide, keys, changes }),
     ...policyRoutes({ ...evaluation, clock, ids, store, writer, changes, mutex, cursors }),
     ...budgetRoutes({ clock, policies, store, expireOverdue, cursors }),
-    ...agentRoutes({ clock, agents, store, writer, changes, cursors }),
+    ...agentRoutes({ clock, ids, agents, store, writer, changes, cursors }),
     ...keyRoutes({ clock, ids, keys, writer, changes, cursors }),
     ...permitRoutes({ ...transition, agents, verifyPermit }),
     ...auditRoutes({ ...transition, isServing, wipeFiles: core.wipeFiles, liveEvents, signer, feed, cursors }),
-    ...webhookRoutes({ clock, ids, store, writer, changes, urlRules, cursors, wakeFeed: () => feed.wake() }),
+    ...webhookRoutes({ clock, ids, store, writer, changes, urlRules, cursors, feed }),
     ...statsRoutes({ clock, store, feed }),
-  ]
+    ...eventRoutes(events),
+  }
 }

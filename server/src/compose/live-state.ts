@@ -1,4 +1,4 @@
-/** The state of the store that this process keeps in memory, and how it stays up to date. */
+/** The in-memory state of the store, and how it stays up to date. */
 import { Agents } from '../state/agents.js'
 import { ApprovalEnds } from '../state/approval-ends.js'
 import { Changes } from '../state/changes.js'
@@ -11,7 +11,7 @@ import { Policies } from '../state/policies.js'
 import { SharedOpenReviews } from '../state/shared-open-reviews.js'
 import { SignInCodes } from '../state/sign-in-codes.js'
 import { StoreMutex } from '../state/store-mutex.js'
-import { isAwaitingReview } from '../use-cases/decisions/awaiting.js'
+import { isAwaitingReview } from '../use-cases/decisions/get.js'
 import { expireOverdue } from '../use-cases/decisions/transitions/expire.js'
 import type { Base } from './parts.js'
 import type { SigningKeys } from './signing-keys.js'
@@ -27,21 +27,21 @@ export async function loadLiveState(
   { config, clock, log, store, writer, isServing }: Base,
   { sharedKeys }: SigningKeys,
 ) {
-  const policies = new Policies(await store.loadPolicies())
-  const agents = new Agents(await store.loadAgents())
-  const keys = new Keys(await store.loadKeys(), await store.loadKeyUses())
+  const policies = new Policies(await store.policies.load())
+  const agents = new Agents(await store.agents.load())
+  const keys = new Keys(await store.keys.load(), await store.keys.loadUses())
   const limits = { perAgent: config.maxOpenReviews, perKey: config.maxOpenReviewsPerKey }
   const openReviews =
     store.replicas === null
-      ? new OwnOpenReviews(await store.listOpenReviews(clock.now().toISOString()), limits)
+      ? new OwnOpenReviews(await store.decisions.listOpenReviews(clock.now().toISOString()), limits)
       : new SharedOpenReviews(store.replicas.reviewSlots, limits, (err) =>
           log.error({ err }, 'a review slot could not be released'),
         )
 
   const reload = {
-    policies: async () => policies.load(await store.loadPolicies()),
-    agents: async () => agents.load(await store.loadAgents()),
-    keys: async () => keys.load(await store.loadKeys()),
+    policies: async () => policies.load(await store.policies.load()),
+    agents: async () => agents.load(await store.agents.load()),
+    keys: () => reloadKeys(store, keys, log),
     signing_keys: async () => sharedKeys?.load(),
   }
   const confirmed = store.replicas && new ConfirmedFreshness()
@@ -56,7 +56,7 @@ export async function loadLiveState(
   })
   await followed?.catchUp()
 
-  const approvalEnds = new ApprovalEnds(await store.firstApprovalEnd())
+  const approvalEnds = new ApprovalEnds(await store.decisions.firstApprovalEnd())
   const mutex = new StoreMutex()
   return {
     policies,
@@ -74,4 +74,17 @@ export async function loadLiveState(
     wipeFiles: () => wipeFiles({ store, log, isServing }),
     expireOverdue: () => expireOverdue({ clock, store, writer, openReviews, mutex, approvalEnds }),
   }
+}
+
+/**
+ * Dropping a damaged key only removes rights, so it is left out. Dropping a policy or an agent could add rights, so
+ * that reload fails, as the start does.
+ */
+async function reloadKeys(store: Base['store'], keys: Keys, log: Base['log']): Promise<void> {
+  const unusable: string[] = []
+  const sound = await store.keys.load((err) => {
+    log.error({ err }, 'a key is no longer accepted: its row is damaged')
+    unusable.push(err.id, String(err.stored))
+  })
+  keys.load(sound, unusable)
 }

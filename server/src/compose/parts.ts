@@ -1,5 +1,4 @@
 import type { evaluate } from '@countersign/engine'
-import type { Store } from '@countersign/store-port/store'
 import type { Config } from '../config.js'
 import type { Connections } from '../http/connections.js'
 import type { LongWork } from '../http/long-work.js'
@@ -9,8 +8,9 @@ import type { StoreClock } from '../ports/clock.js'
 import type { Ids } from '../ports/ids.js'
 import type { Log } from '../ports/log.js'
 import type { Metrics } from '../ports/metrics.js'
+import type { Store } from '../ports/store/store.js'
 
-/** What a server is given in addition to its settings. */
+/** The inputs of a server besides its settings. */
 export interface Parts {
   readonly clock: StoreClock
   readonly log: Log
@@ -19,7 +19,7 @@ export interface Parts {
   /** The requests in progress, where the server shares them with its front. */
   readonly connections?: Connections
   readonly ids?: Ids
-  /** The clock of the deadlines of writes: milliseconds since some moment. */
+  /** The clock for write deadlines: milliseconds since an arbitrary moment. */
   readonly monotonicMs?: () => number
   readonly evaluate?: typeof evaluate
   /** Whether the store may lack entries that the signing keys remember. */
@@ -27,15 +27,15 @@ export interface Parts {
   readonly openStore?: (dataDir: string) => Promise<Store>
   /** How often expired decisions are recorded. */
   readonly expireEveryMs?: number
-  /** How long a connection may read nothing of its answer. */
+  /** How long a connection may leave its answer unread. */
   readonly stalledAfterMs?: number
   readonly unread?: UnreadAnswers
   readonly longWork?: LongWork
-  /** Whether the feed runs in a thread of its own; else in this one, by the clock above. */
+  /** Whether the feed runs in its own thread; otherwise it runs in this one, by the clock above. */
   readonly feedInThread?: boolean
 }
 
-/** What all parts of a server are built on. */
+/** The base that all parts of a server are built on. */
 export interface Base extends Parts {
   readonly config: Config
   readonly connections: Connections

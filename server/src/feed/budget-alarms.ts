@@ -1,19 +1,19 @@
-/** Finds in the log that a budget has reached a threshold, or that a decision was refused for it. */
+/** Finds in the log that a budget has reached a threshold, or that a decision was refused because of it. */
 import { hash } from 'node:crypto'
 import { type AccountKey, type AuditEntry, type DecisionBudget, type JsonObject, toMicro } from '@countersign/contract'
-import type { StoredAccount } from '@countersign/store-port/documents'
-import type { FeedReads, Positions } from '@countersign/store-port/feed'
 import type { Clock } from '../ports/clock.js'
+import type { StoredAccount } from '../ports/store/documents.js'
+import type { FeedStore, Positions } from '../ports/store/feed.js'
 import { isOfForm } from '../use-cases/budgets/policy-budget.js'
 import { viewAccount } from '../use-cases/budgets/view.js'
 import { Reader, type ReaderDeps } from './reader.js'
 
-/** What is to be written to the log, at most once while its name is taken. */
+/** An alarm to write to the log, at most once while its name is taken. */
 export interface BudgetAlarm {
   readonly type: 'budget.threshold' | 'budget.exceeded'
-  /** Names the account, and the threshold. */
+  /** Names the account and the threshold. */
   readonly name: string
-  /** Until when the name is taken. */
+  /** The name is taken until this time. */
   readonly until: string
   readonly policyId: string
   readonly agentId: string | null
@@ -21,7 +21,7 @@ export interface BudgetAlarm {
 }
 
 export interface BudgetAlarmsDeps extends ReaderDeps {
-  readonly store: ReaderDeps['store'] & Pick<FeedReads, 'readAccounts' | 'findDecision' | 'listPolicyRevisions'>
+  readonly store: ReaderDeps['store'] & Pick<FeedStore, 'accounts' | 'decisions' | 'policies'>
   readonly clock: Clock
   /** Writes an alarm to the log, unless its name is taken. */
   readonly raise: (alarm: BudgetAlarm) => Promise<void>
@@ -30,32 +30,32 @@ export interface BudgetAlarmsDeps extends ReaderDeps {
 /** In percent of the limit. */
 const THRESHOLDS = [50, 80, 100] as const
 const EXCEEDED_EVERY_MS = 60_000
-/** A decision can be corrected for 30 days after it has ended, in the account of its own period. */
+/** A decision can be corrected for 30 days after it expired, in the account of its own period. */
 const AFTER_PERIOD_MS = 65 * 86_400_000
 const NEVER = '9999-12-31T23:59:59.999Z'
 const BATCH = 500
-/** A turn is at work for so long. */
+/** How long one turn may work. */
 const SHARE_MS = 2000
-/** What was read since the last save is read once more after a crash: the names of the alarms are taken then. */
+/** After a crash, everything read since the last save is read again: the names of its alarms are taken then. */
 const SAVE_EVERY_MS = 1000
-/** Names that are known to be taken, so that they are not tried again. */
+/** How many taken names are remembered, so that they are not tried again. */
 const MAX_KNOWN = 10_000
 
-/** A budget account as an entry speaks of it. */
+/** A budget account as an entry reports it. */
 interface Touched {
   readonly key: AccountKey
   readonly unit: string
   readonly limit: number
-  /** What was spent and reserved at the time, in 1e-6 units. */
+  /** The sum of spent and reserved at the time, in units of 1e-6. */
   readonly used: bigint
 }
 
-/** Finds alarms as a reader of the logs. */
+/** Finds alarms, as a reader of the logs. */
 export class BudgetAlarms {
   readonly #reader: Reader
   readonly #known = new Map<string, string>()
   #fence: number | null = null
-  /** Behind what was looked at. */
+  /** The positions after everything that was checked. */
   #positions: Positions = {}
   #isSaved = true
   #savedAtMs = Number.NEGATIVE_INFINITY
@@ -64,7 +64,7 @@ export class BudgetAlarms {
     this.#reader = new Reader(deps, 'budget_alarms')
   }
 
-  /** Reads on to the end of the logs, or does a share of it. */
+  /** Reads to the end of the logs, or a share of the way. */
   async turn(): Promise<void> {
     const untilMs = this.deps.monotonicMs() + SHARE_MS
     while (await this.#hold()) {
@@ -117,23 +117,25 @@ export class BudgetAlarms {
         await this.#raise(entry, touched, 'budget.threshold', { threshold })
   }
 
-  /** The accounts in which the decision takes more than before. A confirmed amount may be above its reservation. */
+  /**
+   * Returns the accounts in which the decision takes more than before. A confirmed amount may be above its reservation.
+   */
   async #grownBy({ subject, data }: AuditEntry): Promise<readonly Touched[]> {
     const committed = (data.committed ?? []) as unknown as readonly Committed[]
     if (!committed.some(hasGrown)) return []
-    const found = await this.deps.store.findDecision(subject)
+    const found = await this.deps.store.decisions.get(subject)
     const grown = (found?.decision.postings ?? []).filter((_, i) => {
       const row = committed[i]
       return row !== undefined && hasGrown(row)
     })
-    const accounts = await this.deps.store.readAccounts(grown.map(({ account }) => account))
+    const accounts = await this.deps.store.accounts.get(grown.map(({ account }) => account))
     const touched = await Promise.all(accounts.map((account) => this.#asWrittenNow(account)))
     return touched.filter((one) => one !== null)
   }
 
-  /** With the limit of the policy's newest revision; null when that has another budget, or none. */
+  /** Applies the limit of the policy's newest revision; null when that has another budget, or none. */
   async #asWrittenNow({ spent, reserved, ...key }: StoredAccount): Promise<Touched | null> {
-    const { items } = await this.deps.store.listPolicyRevisions(key.policy_id, { limit: 1, after: null })
+    const { items } = await this.deps.store.policies.listRevisions(key.policy_id, { limit: 1, after: null })
     const budget = items[0]?.document.budget
     if (budget === undefined || !isOfForm(key, budget)) return null
     return { key, unit: budget.unit, limit: budget.limit, used: BigInt(spent) + BigInt(reserved) }
@@ -148,11 +150,11 @@ export class BudgetAlarms {
     const now = this.deps.clock.now()
     const name = hash('sha256', JSON.stringify([key, about.threshold ?? null]), 'base64url')
     if ((this.#known.get(name) ?? '') > now.toISOString()) return
-    const [account] = await this.deps.store.readAccounts([key])
+    const [account] = await this.deps.store.accounts.get([key])
     if (account === undefined) return
     const { deleted_at: _, ...shown } = viewAccount(account, { budget: { limit, unit }, deletedAt: null })
     const until = type === 'budget.exceeded' ? after(now.toISOString(), EXCEEDED_EVERY_MS) : endOf(shown.resets_at)
-    // Of a period that is long over, read after a long time: nobody can take its name any more.
+    // The period ended long ago, and the entry is read late: its name can no longer be taken.
     if (until <= now.toISOString()) return
     await this.deps.raise({
       type,
@@ -167,7 +169,7 @@ export class BudgetAlarms {
   }
 }
 
-/** What a decision takes of a budget now, and what it took before. */
+/** The amounts that a decision takes from a budget, now and before. */
 interface Committed {
   readonly amount: number
   /** Absent in entries of older releases. */
@@ -175,7 +177,7 @@ interface Committed {
   readonly reserved?: number
 }
 
-/** Of entries of older releases nobody knows. */
+/** Entries of older releases do not tell. */
 function hasGrown({ amount, was, reserved = 0 }: Committed): boolean {
   return was !== undefined && toMicro(amount) > toMicro(was) + toMicro(reserved)
 }
@@ -185,7 +187,9 @@ interface AccountData {
   readonly limit: number
 }
 
-/** The budgets that a decision asked, with their accounts. Entries of older releases do not name these. */
+/**
+ * Returns the budgets that a decision asked, with their accounts. Entries of older releases do not name the accounts.
+ */
 function rowsOf({ data }: AuditEntry): readonly { readonly row: DecisionBudget; readonly touched: Touched }[] {
   const accounts = (data.accounts ?? []) as unknown as readonly AccountData[]
   const rows = (data.budgets ?? []) as unknown as readonly DecisionBudget[]
@@ -202,7 +206,7 @@ function isRefusing({ amount, remaining }: DecisionBudget): boolean {
   return amount !== null && toMicro(amount) > toMicro(remaining)
 }
 
-/** When a threshold of an account can be reached again: when nobody can correct a decision of its period any more. */
+/** When a threshold of an account can be reached again: once no decision of its period can be corrected. */
 function endOf(resetsAt: string | null): string {
   return resetsAt === null ? NEVER : after(resetsAt, AFTER_PERIOD_MS)
 }

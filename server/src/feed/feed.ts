@@ -1,69 +1,91 @@
 /** The feed: everything that reads the audit log after the fact. Nothing waits for it, and it changes no decision. */
 import { randomUUID } from 'node:crypto'
-import { KeyedMutex, type Poll, poll } from '@countersign/concurrency'
 import { type EventDecision, LIVE_TYPES, type LiveEvent } from '@countersign/contract'
-import type { FeedReads, FeedWrites, Positions } from '@countersign/store-port/feed'
+import { KeyedMutex } from '../concurrency/keyed-mutex.js'
+import { type Poll, poll } from '../concurrency/poll.js'
+import type { CheckpointMemory } from '../ports/checkpoint-memory.js'
 import type { Clock } from '../ports/clock.js'
-import type { LivePage } from '../ports/live-page.js'
+import type { LivePage, LiveSource } from '../ports/live-page.js'
 import type { Log } from '../ports/log.js'
 import type { TextSignature } from '../ports/signer.js'
+import type { FeedStore, Positions } from '../ports/store/feed.js'
 import { withoutShadow } from '../use-cases/decisions/view.js'
 import { type BudgetAlarm, BudgetAlarms } from './budget-alarms.js'
 import { eventsOf } from './event-of.js'
 import { behind, positionsAtEnd, readLogs } from './log-reader.js'
 import { Statistics } from './statistics/statistics.js'
-import { Trees } from './trees/trees.js'
+import { type Acceptable, Trees } from './trees/trees.js'
 import { Webhooks } from './webhooks/webhooks.js'
 
-/** The feed as the server uses it, whichever thread it runs in. */
-export interface Feed {
-  /** Something was written: the readers look for it soon. Costs next to nothing. */
+/** The feed as the server uses it, in whichever thread it runs. */
+export interface Feed extends LiveSource {
+  /** Call this after a write: the readers then look for it soon. Costs next to nothing. */
   wake(): void
   /**
-   * The live events behind these positions, oldest first, of at most `limit` entries. Null: none, and the present end.
+   * Call this after a webhook was changed. Resolves when the change applies to all deliveries that begin later.
    *
-   * @throws StoreUnavailableError
+   * @throws StoreUnavailableError: nothing begins until the feed has read the change
    */
-  readEvents(from: Positions | null, limit: number): Promise<LivePage>
-  /** Resolves when what is durable now is counted, as far as it is this process that counts. */
+  webhooksChanged(): Promise<void>
+  /** Resolves when everything that is durable now is counted, provided that this process counts. */
   catchUpStatistics(): Promise<void>
-  /** Resolves when what is durable now is under a checkpoint, as far as it is this process that keeps the trees. */
+  /** Resolves when a checkpoint covers everything that is durable now, provided that this process keeps the trees. */
   catchUpTrees(): Promise<void>
-  /** Resolves when nothing is in progress any more. */
+  /**
+   * Returns why this server neither signs nor shows checkpoints; null when the store extends what it has signed and
+   * seen.
+   */
+  checkTrees(): Promise<string | null>
+  /** Describes what an operator would accept of a rewritten log, or says why it cannot be accepted. */
+  toAccept(): Promise<Acceptable>
+  /** Accepts the log as the store has it. */
+  acceptRewrite(): Promise<void>
+  /** Resolves when no work is in progress. */
   close(): Promise<void>
 }
 
-/** What the feed asks of the server: changes go through the one writer. */
+/** The calls that the feed makes to the server: changes go through the only mutation writer. */
 export interface FeedHost {
   /** Writes an alarm to the log, unless its name is taken. */
   raise(alarm: BudgetAlarm): Promise<void>
-  /** Disables a webhook that cannot be reached. */
+  /** Disables a webhook whose endpoint cannot be reached. */
   disable(webhookId: string, reason: 'gone' | 'failing'): Promise<void>
-  /** Signs the text of a checkpoint. */
   sign(text: string): Promise<TextSignature>
+  /**
+   * Returns the public keys, in base64url, that this server or another one on the store may have signed checkpoints
+   * with, as the store has them now.
+   */
+  checkpointKeys(): Promise<readonly string[]>
+  /** Reports that the audit log no longer extends what this server has signed, or that it does again. */
+  logRewritten(isRewritten: boolean): void
+  /** Reports how many logs lack an entry that no checkpoint covers. */
+  logGaps(logs: number): void
 }
 
 export interface FeedDeps {
-  readonly store: FeedReads & FeedWrites
+  readonly store: FeedStore
   readonly clock: Clock
   readonly log: Log
   readonly host: FeedHost
+  readonly memory: CheckpointMemory
   /** Whether webhooks may have private addresses. */
   readonly allowsPrivate: boolean
   /** The issuer of the permits, and the origin of the checkpoints. */
   readonly issuer: string
 }
 
-/** Changes of other processes are not announced: each reader looks for them so often. */
+/** How often each reader looks for changes of other processes, which are not announced. */
 const EVERY_MS = 1000
-/** What is written within this time is read together. */
+/** How often webhooks are read again: a change by another process applies here within a second. */
+const FOLLOW_EVERY_MS = 500
+/** Writes within this time are read together. */
 const GATHER_MS = 20
 
-/** Of those who wait for the statistics, or for the trees. */
+/** The name under which callers wait for the statistics or for the trees. */
 const CATCH_UP = 'catch up'
 const CATCH_UP_TREES = 'catch up trees'
 
-/** A part of the feed: a turn does what there is to do, or a share of it. */
+/** A part of the feed: one turn does all the pending work, or a share of it. */
 interface Part {
   readonly name: string
   readonly turn: () => Promise<void>
@@ -77,7 +99,7 @@ export class RunningFeed implements Feed {
   readonly #turns = new KeyedMutex()
   readonly #statistics: Statistics
   readonly #trees: Trees
-  readonly #poll: Poll
+  readonly #polls: readonly Poll[]
   #isClosed = false
   #waking: NodeJS.Timeout | null = null
 
@@ -94,14 +116,28 @@ export class RunningFeed implements Feed {
       disable: (id, reason) => host.disable(id, reason),
     })
     this.#statistics = new Statistics({ ...readers, clock })
-    this.#trees = new Trees({ ...readers, clock, issuer: deps.issuer, sign: (text) => host.sign(text) })
+    this.#trees = new Trees({
+      ...readers,
+      clock,
+      log,
+      memory: deps.memory,
+      issuer: deps.issuer,
+      sign: (text) => host.sign(text),
+      checkpointKeys: () => host.checkpointKeys(),
+      onRewritten: (isRewritten) => host.logRewritten(isRewritten),
+      onGaps: (logs) => host.logGaps(logs),
+    })
     this.#parts = [
       { name: 'budget alarms', turn: () => alarms.turn() },
       { name: 'webhooks', turn: () => this.#webhooks.turn() },
       { name: 'statistics', turn: () => this.#statistics.turn() },
       { name: 'trees', turn: () => this.#trees.turn() },
     ]
-    this.#poll = poll(() => this.#turn(), { everyMs: EVERY_MS, firstMs: 0, onError: () => {} })
+    this.#polls = [
+      poll(() => this.#turn(), { everyMs: EVERY_MS, firstMs: 0, onError: () => {} }),
+      // A failure here also occurs in a turn, which logs it.
+      poll(() => this.#webhooks.follow(), { everyMs: FOLLOW_EVERY_MS, onError: () => {} }),
+    ]
   }
 
   wake(): void {
@@ -111,7 +147,7 @@ export class RunningFeed implements Feed {
     }, GATHER_MS).unref()
   }
 
-  /** Each part by itself: none waits for another. A part that is at work gets one turn more. */
+  /** Runs the parts independently: none waits for another. A part that is already working gets one more turn. */
   async #turn(): Promise<void> {
     if (this.#isClosed) return
     await Promise.all(
@@ -149,6 +185,10 @@ export class RunningFeed implements Feed {
     return { events, erased, positions }
   }
 
+  async webhooksChanged(): Promise<void> {
+    if (!this.#isClosed) await this.#webhooks.changed()
+  }
+
   async catchUpStatistics(): Promise<void> {
     if (!this.#isClosed) await this.#turns.join(CATCH_UP, () => this.#statistics.catchUp())
   }
@@ -157,14 +197,26 @@ export class RunningFeed implements Feed {
     if (!this.#isClosed) await this.#turns.join(CATCH_UP_TREES, () => this.#trees.catchUp())
   }
 
+  checkTrees(): Promise<string | null> {
+    return this.#trees.check()
+  }
+
+  toAccept(): Promise<Acceptable> {
+    return this.#trees.toAccept()
+  }
+
+  acceptRewrite(): Promise<void> {
+    return this.#trees.acceptRewrite()
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
     if (this.#waking !== null) clearTimeout(this.#waking)
-    await this.#poll.stop()
+    await Promise.all(this.#polls.map((one) => one.stop()))
     const names = [...this.#parts.map(({ name }) => name), CATCH_UP, CATCH_UP_TREES]
     await Promise.all(names.map((name) => this.#turns.run(name, async () => {})))
     await this.#webhooks.close()
-    await this.deps.store.releaseReaders(this.#holder)
+    await this.deps.store.readers.release(this.#holder)
   }
 }
 

@@ -1,7 +1,7 @@
 import type { AuditEntry } from '@countersign/contract'
-import type { Positions } from '@countersign/store-port/feed'
 import { drawsOf, SEED, seededRandom, stress } from '@countersign/testkit'
 import { expect, it } from 'vitest'
+import type { Positions } from '../ports/store/feed.js'
 import { behind, positionsAt, positionsAtEnd, readLogs, versionOf } from './log-reader.js'
 
 const SUBJECTS = 6
@@ -22,7 +22,7 @@ class Processes {
     for (let i = 0; i < count; i += 1) this.#skews.set(`log${i}`, Math.floor(random() * MAX_SKEW_MS))
   }
 
-  /** The next change of some object, by some process. Whoever makes it has seen the one before. */
+  /** The next change of some object, by some process. Its writer has seen the one before. */
   write(): void {
     const names = [...this.#skews.keys()]
     const log = names[Math.floor(this.random() * names.length)] as string
@@ -40,16 +40,15 @@ class Processes {
 
   /** Something may be written whenever the reader asks for anything. */
   reads(mayWrite: () => void) {
-    return {
-      listLogs: async () => {
-        mayWrite()
-        return [...this.logs].map(([log, entries]) => ({ log, next_index: entries.length }))
-      },
-      readLog: async (log: string, from: number, limit: number) => {
-        mayWrite()
-        return (this.logs.get(log) ?? []).slice(from, from + limit)
-      },
+    const listLogs = async () => {
+      mayWrite()
+      return [...this.logs].map(([log, entries]) => ({ log, next_index: entries.length }))
     }
+    const read = async (log: string, from: number, limit: number) => {
+      mayWrite()
+      return (this.logs.get(log) ?? []).slice(from, from + limit)
+    }
+    return { audit: { listLogs, read } }
   }
 }
 

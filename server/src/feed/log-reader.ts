@@ -1,75 +1,94 @@
 /**
- * Reads the audit logs of all processes as one, forward. A log is gapless and its entries are in order of time. Between two
- * logs the order is that of time, and not against cause: a later change of a decision does not come before an earlier one,
- * however far the clocks of two processes are apart. Only a reader that is more than 500 entries behind goes by time alone.
+ * Reads the audit logs of all processes as one, forward. A log has no gaps and its entries are in order of time.
+ * Entries of different logs are ordered by time, and never against cause: a later change of a decision does not come
+ * before an earlier one, no matter how far the clocks of two processes differ. Only a reader that lags by more than 500
+ * entries goes by time alone.
  */
 import type { AuditEntry } from '@countersign/contract'
-import type { FeedReads, LogEnd, Positions } from '@countersign/store-port/feed'
+import type { LogEnd, LogPosition } from '../ports/store/audit.js'
+import type { FeedStore, Positions } from '../ports/store/feed.js'
 
-type LogReads = Pick<FeedReads, 'listLogs' | 'readLog'>
+type LogReads = Pick<FeedStore, 'audit'>
 
 export interface LogPage {
   readonly entries: readonly AuditEntry[]
-  /** Behind the entries. */
+  /** The positions after the entries. */
   readonly positions: Positions
+  /** Missing entries that later entries follow. Their logs are not read further; others are. */
+  readonly gaps: readonly LogPosition[]
 }
 
-/** So much of one log is read at a time. */
+/** How many bytes of one log are read at a time. */
 const MAX_BYTES = 1024 * 1024
-/** Of several logs so many entries are compared at a time, however few are wanted: a cause is hardly ever further away. */
+/**
+ * With several logs, this many entries are compared at a time, even if fewer are wanted: a cause is hardly ever further
+ * away.
+ */
 const COMPARED = 500
 
-/** What was read of one log. */
+/** The part of one log that was read. */
 interface Tail {
+  /** The next unread entry. */
+  readonly next: LogPosition
   readonly entries: readonly AuditEntry[]
-  /** So many of its unread entries are wanted. Those behind are here only because one of them may be a cause. */
+  /** How many of its unread entries are wanted. The later ones were only read because one of them may be a cause. */
   readonly wanted: number
   /** How many of `entries` are taken. */
   taken: number
 }
 
-/** @param limit at most so many entries, of all logs together */
+/** @param limit the most entries to return, over all logs */
 export async function readLogs(reads: LogReads, positions: Positions, limit: number): Promise<LogPage> {
-  const ends = await reads.listLogs()
+  const ends = await reads.audit.listLogs()
   const unread = ends.filter(({ log, next_index }) => (positions[log] ?? 0) < next_index)
-  if (unread.length === 0) return { entries: [], positions }
-  // One log alone needs no comparison. It is all there is on the embedded store.
-  if (ends.length > 1)
-    return pageOf(positions, merged(await readTails(reads, positions, unread, Math.max(limit, COMPARED)), limit))
+  if (unread.length === 0) return { entries: [], positions, gaps: [] }
+  // A single log, as on the embedded store, needs no comparison.
+  if (ends.length > 1) {
+    const tails = await readTails(reads, positions, unread, Math.max(limit, COMPARED))
+    const gaps = tails.filter(isGap).map(({ next }) => next)
+    return pageOf(positions, merged(tails, limit), gaps)
+  }
   const { log, next_index } = unread[0] as LogEnd
   const from = positions[log] ?? 0
-  return pageOf(positions, await reads.readLog(log, from, Math.min(limit, next_index - from), MAX_BYTES))
+  const entries = await reads.audit.read(log, from, Math.min(limit, next_index - from), MAX_BYTES)
+  return pageOf(positions, entries, entries.length === 0 ? [{ log, index: from }] : [])
 }
 
 /**
- * What caused an entry was durable before it. So of all that the logs held at first, every cause is there when each log is
- * read up to its end of a later moment.
+ * The cause of an entry was durable before the entry. So the causes of everything that the logs contained at first are
+ * all there when each log is read up to its end at a later time.
  */
 async function readTails(reads: LogReads, positions: Positions, first: readonly LogEnd[], limit: number) {
   const firstEnds = new Map(first.map(({ log, next_index }) => [log, next_index]))
-  const ends = await reads.listLogs()
+  const ends = await reads.audit.listLogs()
   const tails = ends.map(async ({ log, next_index }): Promise<Tail> => {
     const from = positions[log] ?? 0
     const wanted = Math.max(0, (firstEnds.get(log) ?? 0) - from)
-    const entries = wanted === 0 ? [] : await reads.readLog(log, from, Math.min(limit, wanted), MAX_BYTES)
-    // What came meanwhile is little.
+    const entries = wanted === 0 ? [] : await reads.audit.read(log, from, Math.min(limit, wanted), MAX_BYTES)
+    // Few entries arrive in between.
     const later = next_index - from - wanted
     const isWhole = entries.length === wanted && later > 0
     return {
-      entries: isWhole ? [...entries, ...(await reads.readLog(log, from + wanted, later))] : entries,
+      entries: isWhole ? [...entries, ...(await reads.audit.read(log, from + wanted, later))] : entries,
       wanted,
       taken: 0,
+      next: { log, index: from },
     }
   })
   return Promise.all(tails)
 }
 
-/** The wanted entries of several logs in one order, as far as it is known. */
+/** Nothing after a gap can be read. */
+function isGap({ entries, wanted }: Tail): boolean {
+  return wanted > 0 && entries.length === 0
+}
+
+/** Merges the wanted entries of several logs into one order, as far as it is known. */
 function merged(tails: readonly Tail[], limit: number): readonly AuditEntry[] {
   const places = placesOf(tails)
   const result: AuditEntry[] = []
   while (result.length < limit) {
-    const open = tails.filter(({ wanted, taken }) => taken < wanted)
+    const open = tails.filter((tail) => tail.taken < tail.wanted && !isGap(tail))
     if (open.length === 0 || open.some(({ entries, taken }) => taken === entries.length)) break
     const tail = withoutCause(open.reduce(earlier), places)
     const entry = headOf(tail)
@@ -80,7 +99,7 @@ function merged(tails: readonly Tail[], limit: number): readonly AuditEntry[] {
   return result
 }
 
-/** The tail itself, unless a cause of its next entry waits in another: then that one, and so on. */
+/** Returns the tail itself, unless another tail has an unread cause of its next entry: then that one, and so on. */
 function withoutCause(tail: Tail, places: ReturnType<typeof placesOf>): Tail {
   const entry = headOf(tail)
   const waiting = places.get(entry.subject)
@@ -98,7 +117,7 @@ function headOf({ entries, taken }: Tail): AuditEntry {
   return entries[taken] as AuditEntry
 }
 
-/** By subject and version, the tail that has the entry. */
+/** Maps subject and version to the tail that has the entry. */
 function placesOf(tails: readonly Tail[]): ReadonlyMap<string, Map<number, Tail>> {
   const places = new Map<string, Map<number, Tail>>()
   for (const tail of tails)
@@ -117,42 +136,50 @@ function compare(one: AuditEntry, other: AuditEntry): number {
   return one.id < other.id ? -1 : 1
 }
 
-/** The number of this change of a decision or policy, null for other objects, and for entries of older releases. */
+/**
+ * Returns the version number of this change of a decision or policy; null for other objects and for entries of older
+ * releases.
+ */
 export function versionOf({ type, data }: AuditEntry): number | null {
   const isOfDecision = type.startsWith('decision.') || type === 'request.erased'
   const version = isOfDecision ? data.version : type.startsWith('policy.') ? data.revision : null
   return typeof version === 'number' ? version : null
 }
 
-function pageOf(positions: Positions, entries: readonly AuditEntry[]): LogPage {
+function pageOf(positions: Positions, entries: readonly AuditEntry[], gaps: readonly LogPosition[]): LogPage {
   const behind: Record<string, number> = { ...positions }
   for (const { log, index } of entries) behind[log] = index + 1
-  return { entries, positions: behind }
+  return { entries, positions: behind, gaps }
 }
 
-/** `positions` moved behind one more entry. */
+/** Returns `positions` moved past one more entry. */
 export function behind(positions: Positions, { log, index }: AuditEntry): Positions {
   return { ...positions, [log]: index + 1 }
 }
 
-export async function positionsAtEnd(reads: Pick<FeedReads, 'listLogs'>): Promise<Positions> {
-  return Object.fromEntries((await reads.listLogs()).map(({ log, next_index }) => [log, next_index]))
+/** Whether `positions` are at or past `ends` in every log. */
+export function isAt(positions: Positions, ends: Positions): boolean {
+  return Object.entries(ends).every(([log, index]) => (positions[log] ?? 0) >= index)
 }
 
-/** Behind every entry that is older than this time. */
+export async function positionsAtEnd(reads: Pick<FeedStore, 'audit'>): Promise<Positions> {
+  return Object.fromEntries((await reads.audit.listLogs()).map(({ log, next_index }) => [log, next_index]))
+}
+
+/** Returns the positions after every entry that is older than this time. */
 export async function positionsAt(reads: LogReads, time: string): Promise<Positions> {
-  const ends = await reads.listLogs()
+  const ends = await reads.audit.listLogs()
   return Object.fromEntries(
     await Promise.all(ends.map(async (end) => [end.log, await firstSince(reads, end, time)] as const)),
   )
 }
 
-/** The first index whose entry is not older than this time: within a log time never decreases. */
+/** Returns the first index whose entry is not older than this time: within a log, time never decreases. */
 async function firstSince(reads: LogReads, { log, next_index }: LogEnd, time: string): Promise<number> {
   let [low, high] = [0, next_index]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
-    const [entry] = await reads.readLog(log, middle, 1)
+    const [entry] = await reads.audit.read(log, middle, 1)
     if (entry !== undefined && entry.at < time) low = middle + 1
     else high = middle
   }

@@ -1,21 +1,24 @@
-import type { FeedBatch, FeedReads, FeedWrites, HeldReader, Positions } from '@countersign/store-port/feed'
+import type { FeedBatch, FeedStore, HeldReader, Positions } from '../ports/store/feed.js'
 import { type LogPage, readLogs } from './log-reader.js'
 
 export interface ReaderDeps {
-  readonly store: Pick<FeedReads, 'listLogs' | 'readLog'> & Pick<FeedWrites, 'holdReader' | 'save'>
-  /** Names this process: it holds its readers as long as it lives. */
+  readonly store: Pick<FeedStore, 'audit' | 'readers'>
+  /** Names this process, which holds its readers as long as it lives. */
   readonly holder: string
   /** The clock of the holds, in milliseconds. */
   readonly monotonicMs: () => number
 }
 
 const HELD_FOR_MS = 15_000
-/** Long before another process may take it. */
+/** Long before another process may take the reader. */
 const RENEWED_AFTER_MS = 5_000
 
+export type Held = Pick<HeldReader, 'fence' | 'positions' | 'state'>
+
 /**
- * A reader of the logs with positions in the store. One process at a time runs it; another goes on where that one stopped.
- * What it saves together with its positions is durable before they are: a crash repeats work, and leaves nothing out.
+ * A reader of the logs whose positions are in the store. One process at a time runs it; another continues where that
+ * one stopped. Data that it saves with its positions is durable before they are: a crash repeats work and skips
+ * nothing.
  */
 export class Reader {
   #held: HeldReader | null = null
@@ -26,55 +29,36 @@ export class Reader {
     readonly name: string,
   ) {}
 
-  /** Takes the reader, or keeps it. Null while another process has it. */
-  async hold(): Promise<Pick<HeldReader, 'fence' | 'positions' | 'state'> | null> {
+  /** Takes or keeps the reader. Null while another process has it. */
+  async hold(): Promise<Held | null> {
     const nowMs = this.deps.monotonicMs()
     if (this.#held !== null && nowMs < this.#renewAtMs) return this.#held
-    const held = await this.deps.store.holdReader(this.name, this.deps.holder, HELD_FOR_MS)
-    // What this process has in hand counts as long as nobody else had the reader in between.
+    const held = await this.deps.store.readers.hold(this.name, this.deps.holder, HELD_FOR_MS)
+    // The progress in memory counts unless another process had the reader in between.
     if (held === null || this.#held === null || held.fence !== this.#held.fence) this.#held = held
     this.#renewAtMs = nowMs + RENEWED_AFTER_MS
     return this.#held
   }
 
-  /** Whether the last save became durable is unknown: what the store says counts, and the next `hold` asks it. */
+  /** Call this when the outcome of the last save is unknown: the next `hold` then reads the state from the store. */
   forget(): void {
     this.#held = null
   }
 
-  /** The entries behind the positions that were saved last. */
+  /** Reads the entries after the last saved positions. */
   read(limit: number, from: Positions = this.#held?.positions ?? {}): Promise<LogPage> {
     return readLogs(this.deps.store, from, limit)
   }
 
-  /** False when another process has taken the reader: nothing of this counts then. */
+  /** Returns false when another process has taken the reader: then nothing of the batch is saved. */
   async save(batch: Partial<Omit<FeedBatch, 'reader'>>): Promise<boolean> {
     const held = this.#held
     if (held === null) return false
-    const {
-      positions = held.positions ?? {},
-      state = held.state,
-      deliveries = [],
-      counts = [],
-      nodes = [],
-      checkpoints = [],
-    } = batch
-    const { name, fence } = held
-    if (
-      !(await this.deps.store.save({
-        reader: { name, fence },
-        positions,
-        state,
-        deliveries,
-        counts,
-        nodes,
-        checkpoints,
-      }))
-    ) {
-      this.#held = null
-      return false
-    }
-    this.#held = { ...held, positions, state }
-    return true
+    const { positions = held.positions ?? {}, state = held.state } = batch
+    const nothing = { deliveries: [], counts: [], nodes: [], checkpoints: [] }
+    const reader = { name: held.name, fence: held.fence }
+    const isSaved = await this.deps.store.readers.save({ ...nothing, ...batch, reader, positions, state })
+    this.#held = isSaved ? { ...held, positions, state } : null
+    return isSaved
   }
 }

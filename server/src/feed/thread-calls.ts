@@ -1,11 +1,11 @@
 import { MessagePort, type Worker } from 'node:worker_threads'
-import { StoreUnavailableError } from '@countersign/store-port/store'
+import { StoreUnavailableError } from '../ports/store/errors.js'
 
-/** What one thread may call in the other: by name, with what can be cloned. */
+/** The functions that one thread may call in the other, by name, with values that can be cloned. */
 export type Callable = Readonly<Record<string, (...parameters: never[]) => unknown>>
 
 type Message =
-  /** `call` null: nobody waits for an answer. */
+  /** A null `call` expects no answer. */
   | { readonly call: number | null; readonly method: string; readonly parameters: readonly unknown[] }
   | { readonly answer: number; readonly result: unknown }
   | { readonly answer: number; readonly failure: Failure }
@@ -20,7 +20,10 @@ interface Waiting {
   readonly reject: (error: Error) => void
 }
 
-/** Calls of functions between two threads, in both directions. Errors arrive as their message, and whether the store was at fault. */
+/**
+ * Calls functions between two threads, in both directions. Errors arrive as their message and whether the store was at
+ * fault.
+ */
 export class ThreadCalls {
   readonly #waiting = new Map<number, Waiting>()
   #calls = 0
@@ -36,35 +39,27 @@ export class ThreadCalls {
     })
   }
 
-  /** The functions of the other thread. */
-  remote<T extends object>(): T {
-    return new Proxy({} as T, {
-      get: (_, method) => (typeof method === 'string' && method !== 'then' ? this.#caller(method) : undefined),
-    })
-  }
-
-  /** Calls a function of the other thread, and does not ask what becomes of it. */
+  /** Calls a function of the other thread without waiting for its result. */
   tell(method: string, ...parameters: readonly unknown[]): void {
     if (this.#ended === null) this.port.postMessage({ call: null, method, parameters } satisfies Message)
   }
 
-  /** The other thread is gone: whoever waits for it fails, and whoever calls later. */
+  /** Call this when the other thread has ended: pending and later calls to it fail. */
   end(error: Error): void {
     this.#ended = error
     for (const { reject } of this.#waiting.values()) reject(error)
     this.#waiting.clear()
   }
 
-  #caller(method: string) {
-    return (...parameters: readonly unknown[]): Promise<unknown> => {
-      if (this.#ended !== null) return Promise.reject(this.#ended)
-      this.#calls += 1
-      const call = this.#calls
-      return new Promise((resolve, reject) => {
-        this.#waiting.set(call, { resolve, reject })
-        this.port.postMessage({ call, method, parameters } satisfies Message)
-      })
-    }
+  /** Calls a function of the other thread. */
+  ask(method: string, parameters: readonly unknown[]): Promise<unknown> {
+    if (this.#ended !== null) return Promise.reject(this.#ended)
+    this.#calls += 1
+    const call = this.#calls
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(call, { resolve, reject })
+      this.port.postMessage({ call, method, parameters } satisfies Message)
+    })
   }
 
   async #perform({ call, method, parameters }: Extract<Message, { readonly method: string }>): Promise<void> {
@@ -88,6 +83,20 @@ export class ThreadCalls {
     if (!('failure' in message)) waiting?.resolve(message.result)
     else waiting?.reject(errorOf(message.failure))
   }
+}
+
+/**
+ * The functions of another thread, besides those that are `here`.
+ *
+ * @param callsNow returns how to call the thread: another one may run by then
+ */
+export function remote<T extends object>(callsNow: () => ThreadCalls, here: Partial<T> = {}): T {
+  return new Proxy(here as T, {
+    get(_, method) {
+      if (method in here || typeof method !== 'string' || method === 'then') return Reflect.get(here, method)
+      return (...parameters: readonly unknown[]) => callsNow().ask(method, parameters)
+    },
+  })
 }
 
 function errorOf({ message, isUnavailable }: Failure): Error {

@@ -9,19 +9,22 @@ export interface AccessLogDeps {
 }
 
 export interface Answered {
-  /** By `performance.now()`. */
+  /** In the time of `performance.now()`. */
   readonly startedMs: number
-  /** The path of the route; null when there was none. */
+  /** The path template of the route; null when no route matched. */
   readonly template: string | null
-  /** Null when the caller left before there was one. */
+  /** Null when the caller disconnected before there was one. */
   readonly answer: Answer | null
 }
 
 const PATH_LENGTH = 512
-/** An API key or a token that a caller put into a path by mistake. */
+/** An API key or token that a caller put into the path by mistake. */
 const SECRETS = /cs_sk_[^/]*|eyJ[^/]*/g
 
-/** Logs and counts a response that is over. A log line has key, method, path and status; never headers, bodies or queries. */
+/**
+ * Logs and counts a finished response. A log line contains key, method, path and status; never headers, bodies or
+ * queries.
+ */
 export function recordAnswer(
   { log, metrics }: AccessLogDeps,
   req: IncomingMessage & { readonly originalUrl?: string },
@@ -30,7 +33,7 @@ export function recordAnswer(
 ): void {
   const milliseconds = performance.now() - startedMs
   const method = req.method as string
-  // Express takes the path of a mount out of `url`.
+  // Express removes the path of a mount from `url`.
   const [path = ''] = (req.originalUrl ?? (req.url as string)).split('?', 1)
   const fields = {
     request_id: answer?.requestId,
@@ -40,9 +43,14 @@ export function recordAnswer(
     duration_ms: Math.round(milliseconds * 1000) / 1000,
     key_id: answer?.keyId,
   }
-  // Whoever ends a stream, it lasted as long as somebody wanted it: its duration says nothing of the server.
+  // A stream lasts as long as its reader wants it, whichever side ends it, so its duration says nothing about the
+  // server.
   if (answer?.reply.stream !== undefined && res.headersSent && res.statusCode === answer.reply.status) {
     log.info(fields, 'a stream has ended')
+    return
+  }
+  if (answer !== null && answer.reply.status >= 400 && res.headersSent && res.statusCode < 300) {
+    log.info({ ...fields, status: answer.reply.status }, 'refused a reader of live events who has waited for the start')
     return
   }
   if (!res.writableFinished) {

@@ -1,12 +1,12 @@
 /** What the pipeline asks of memory that may be behind the store: at the beginning, after each wait, and before the answer. */
 
-import type { Moment } from '@countersign/concurrency'
-import type { StoredKey } from '@countersign/store-port/documents'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { typeidIds } from '../adapters/typeid-ids.js'
 import { generateKeyText, secretOf } from '../api-key-text.js'
+import type { Moment } from '../concurrency/moment.js'
 import { DomainError } from '../domain-error.js'
+import type { StoredKey } from '../ports/store/documents.js'
 import { ConfirmedFreshness } from '../state/freshness.js'
 import { Keys } from '../state/keys.js'
 import { Api } from './api.js'
@@ -15,7 +15,7 @@ import { Idempotency } from './idempotency.js'
 import { LongWork } from './long-work.js'
 import { RateLimit } from './rate-limit.js'
 import type { Answer, Reply } from './reply.js'
-import { type Route, route } from './route.js'
+import type { Route } from './route.js'
 import { UnreadAnswers } from './unread-answers.js'
 
 const TEXT = generateKeyText()
@@ -48,7 +48,7 @@ beforeEach(() => {
   freshness.confirm(moment())
   keys = new Keys([KEY], new Map())
   const clock = { now: () => new Date() }
-  const nowhere = { findIdempotency: () => Promise.resolve(null) }
+  const nowhere = { get: () => Promise.resolve(null) }
   const deps = {
     clock,
     ids: typeidIds(clock),
@@ -93,21 +93,20 @@ async function ask(
   return { ...reply, keyId }
 }
 
-/** Nothing runs for so long; what others changed meanwhile is taken over in the first moment after it. */
+/** Nothing runs for `ms`; changes of others during this time are taken over in the first moment after it. */
 function freeze(ms: number, isChanged: boolean): void {
   now = { monotonicMs: now.monotonicMs + ms, wallMs: now.wallMs + ms }
   if (isChanged) freshness.changed()
   freshness.confirm({ ...now })
 }
 
-const during = (happens: () => void, reply: () => Reply = () => MADE) =>
-  route({
-    ...plain,
-    handle: async () => {
-      happens()
-      return reply()
-    },
-  })
+const during = (happens: () => void, reply: () => Reply = () => MADE): Route => ({
+  ...plain,
+  handle: async () => {
+    happens()
+    return reply()
+  },
+})
 const refuse = (): Reply => {
   throw new DomainError('policy_denies')
 }
@@ -126,7 +125,7 @@ test('a change waits for its turn as long as it takes: it rests on what the stor
 })
 
 test('what was recorded while it was so is told, however long its record took', async () => {
-  const records = route({
+  const records: Route = {
     ...plain,
     handle: async ({ caller }) => {
       expect(caller.holds()).toBe(true)
@@ -135,7 +134,7 @@ test('what was recorded while it was so is told, however long its record took', 
       caller.recorded()
       return MADE
     },
-  })
+  }
   expect((await ask(records)).status).toBe(200)
 })
 
@@ -156,7 +155,7 @@ test.each<[string, (happens: () => void) => Promise<Reply>]>([
     'a body',
     (happens) => {
       const body = { schema: z.strictObject({}), maxBytes: 100, maxDepth: 2 }
-      return ask(route({ ...plain, method: 'POST', body, handle: async () => MADE }), async () => {
+      return ask({ ...plain, method: 'POST', body, handle: async () => MADE }, async () => {
         happens()
         return '{}'
       })
@@ -166,7 +165,7 @@ test.each<[string, (happens: () => void) => Promise<Reply>]>([
     'a wait',
     (happens) => {
       const longPoll = { ms: () => 1, wait: async () => happens() }
-      return ask(route({ ...plain, longPoll, handle: async () => MADE }))
+      return ask({ ...plain, longPoll, handle: async () => MADE })
     },
   ],
 ])(

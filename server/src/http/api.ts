@@ -1,33 +1,36 @@
 /**
- * The API turns the headers and raw body of a request into an answer. Nothing here depends on Express: a request is a plain
+ * Turns the headers and raw body of a request into an answer. Nothing here depends on Express: a request is a plain
  * value.
  *
- * Order of checks: 503 while API keys cannot be validated, 401, route (404, 405), 429, 403 scope, 413 and 415, 400, then the
- * use case. Reading a body and waiting can take long: afterwards the caller is authenticated again. Before the answer is
- * sent, the API checks again that the state in memory behind it is fresh.
+ * Order of checks: 503 while API keys cannot be validated, 401, route (404, 405), 429, 403 scope, 413 and 415, 400,
+ * then the use case. Reading a body and waiting can take long, so the caller is authenticated again afterwards. Before
+ * the answer is sent, the API checks again that the in-memory state that it was made from is fresh.
  */
+
 import type { IncomingHttpHeaders } from 'node:http'
-import { withDeadline } from '@countersign/concurrency'
 import { isJsonObject, LIMITS, type Scope, toPointer, validate } from '@countersign/contract'
-import { StoreUnavailableError } from '@countersign/store-port/store'
+import type { ScopeRule } from '@countersign/contract/operations'
 import { type Caller, hasScope } from '../caller.js'
+import { withDeadline } from '../concurrency/with-deadline.js'
 import { DomainError, invalid } from '../domain-error.js'
 import type { Clock } from '../ports/clock.js'
 import type { Ids } from '../ports/ids.js'
 import type { Log } from '../ports/log.js'
+import { StoreUnavailableError } from '../ports/store/errors.js'
 import type { Freshness, Snapshot } from '../state/freshness.js'
 import type { Identified, Keys } from '../state/keys.js'
 import { type BodySource, readBody } from './body.js'
 import type { CallerStrategy } from './callers.js'
 import { type Idempotency, idempotencyKeyOf } from './idempotency.js'
-import type { LongWork, Pause } from './long-work.js'
+import type { LongWork, Place } from './long-work.js'
 import { problemReply } from './problem.js'
 import type { RateLimit } from './rate-limit.js'
 import type { Answer, Reply } from './reply.js'
 import { requestIdOf } from './request-id.js'
-import { type Call, handled, isReading, type Route, type ScopeRule } from './route.js'
+import { type Call, handled, isReading, type Route } from './route.js'
 import type { UnreadAnswers } from './unread-answers.js'
 
+/** A request as it was sent: a plain value, whether node:http or Express received it. */
 export interface ApiRequest {
   /** The path without the query, as it was sent. */
   readonly path: string
@@ -36,7 +39,7 @@ export interface ApiRequest {
   readonly query: string
   readonly headers: IncomingHttpHeaders
   readonly body: BodySource
-  /** False once the caller has gone. */
+  /** False once the caller has disconnected. */
   readonly isWanted: () => boolean
   /** As in {@link Call}. */
   readonly signal: () => AbortSignal
@@ -52,17 +55,17 @@ export interface ApiDeps {
   readonly idempotency: Idempotency
   readonly longWork: LongWork
   readonly unread: UnreadAnswers
-  /** How long a call may take, in addition to the wait that its caller asked for; null for no limit. */
+  /** How long a call may take, on top of the wait that its caller asked for; null for no limit. */
   readonly answerMs: number | null
 }
 
-/** What the answer and the log need, also when the request fails. */
+/** The facts that the answer and the log need, also when the request fails. */
 interface Context {
   readonly requestId: string
-  /** Of the route; GET for a request without one, which changes nothing. */
+  /** The method of the route; GET for a request without a route, which changes nothing. */
   method: Route['method']
   identified: Identified | null
-  /** The state in memory that the answer was made from; null when it used none. */
+  /** The in-memory state that the answer was made from; null when it used none. */
   snapshot: Snapshot | null
 }
 
@@ -78,7 +81,9 @@ export class Api {
     })
   }
 
-  /** Answers a request without a route with a problem. 401 comes first, as everywhere. Never throws. */
+  /**
+   * Answers a request that matches no route with a problem. The 401 check comes first, as on every route. Never throws.
+   */
   answerUnrouted(callers: CallerStrategy, headers: IncomingHttpHeaders, error: unknown): Promise<Answer> {
     return this.answered(headers, (context) => {
       this.identify(callers, headers, context)
@@ -91,24 +96,27 @@ export class Api {
     return this.answered(headers, make)
   }
 
-  /** The same answer as a problem. */
+  /** Turns an answer into a problem with the same request id. */
   refuse({ requestId, keyId }: Answer, error: DomainError): Answer {
     return { reply: problemReply(error, requestId, this.deps.log), requestId, keyId }
   }
 
   private async reply(callers: CallerStrategy, route: Route, request: ApiRequest, context: Context): Promise<Reply> {
     const { headers, isWanted, signal } = request
+    const { longWork } = this.deps
     const started = performance.now()
     const caller = this.identify(callers, headers, context)
     const authMs = performance.now() - started
     this.admit(route, caller)
     const call: Call = {
       caller,
+      path: route.path,
       params: request.params,
-      body: route.body && (await readBody(route.body, headers, this.readInTurn(request.body))),
+      body: route.body && (await readBody(route.body, headers, this.readInTurn(caller.key.id, request.body))),
       query: readQuery(route, request.query),
       ifMatch: headers['if-match'],
-      // Node joins repeated ones with a comma.
+      ifNoneMatch: headers['if-none-match'],
+      // Node joins repeated headers with a comma.
       lastEventId: headers['last-event-id'] as string | undefined,
       requestId: context.requestId,
       idempotency: null,
@@ -121,12 +129,18 @@ export class Api {
         return current
       },
       authMs,
-      pause: this.deps.longWork.pauses(),
+      pause: longWork.pauses(caller.key.id),
+      outside: (wait) => wait(),
+      inPlace: (work, patience) =>
+        longWork.run(
+          { keyId: caller.key.id, isWanted: patience.isBoundToEnd === true ? () => true : isWanted, ...patience },
+          work,
+        ),
     }
     const key = route.replay === undefined ? null : idempotencyKeyOf(headers)
     const waitMs = route.longPoll?.ms(call) ?? 0
-    const identifyAgain = (pause = call.pause): Call => ({ ...call, pause, caller: call.callerNow() })
-    if (route.isLong) return this.handleLong(route, caller.key.id, identifyAgain)
+    const identifyAgain = (): Call => ({ ...call, caller: call.callerNow() })
+    if (route.isLong) return this.handleLong(route, call)
     const handle = async (): Promise<Reply> => {
       if (waitMs > 0) await route.longPoll?.wait(call, waitMs)
       const current = identifyAgain()
@@ -136,7 +150,7 @@ export class Api {
     return route.isUnbounded === true ? handle() : this.inTime(handle(), waitMs)
   }
 
-  /** The answer, unless the state in memory that it was made from has become too old meanwhile. */
+  /** Returns the answer, unless the in-memory state that it was made from has become too old. */
   private async answered(
     headers: IncomingHttpHeaders,
     make: (context: Context) => Reply | Promise<Reply>,
@@ -157,37 +171,45 @@ export class Api {
   }
 
   /**
-   * Long work may wait for its turn. Then the caller is authenticated again, and a caller who has left gets nothing. The
-   * deadline begins with the turn, because the wait before it is not the store's fault. Work that passes its deadline keeps
-   * its slot until it ends.
+   * Long work may wait for a place. Afterwards the caller is authenticated again, and a caller that disconnected gets
+   * nothing. The deadline starts when the place is taken, because the wait before it is not the store's fault. Work
+   * that passes its deadline keeps its place until it ends.
    */
-  private async handleLong(route: Route, keyId: string, identifyAgain: (pause: Pause) => Call): Promise<Reply> {
+  private async handleLong(route: Route, call: Call): Promise<Reply> {
     let begin = (): void => {}
     const hasBegun = new Promise<void>((resolve) => {
       begin = resolve
     })
-    const work = async (pause: Pause): Promise<Reply> => {
+    const work = async ({ pause, outside }: Place): Promise<Reply> => {
       begin()
-      const call = identifyAgain(pause)
-      this.deps.unread.assertRoom(keyId)
-      if (!call.isWanted()) throw new DomainError('rate_limited', { detail: 'The caller has disconnected.' })
-      return handled(route, call)
+      const caller = call.callerNow()
+      this.deps.unread.assertRoom(caller.key.id)
+      return handled(route, {
+        ...call,
+        caller,
+        pause,
+        async outside(wait) {
+          const result = await outside(wait)
+          call.callerNow()
+          return result
+        },
+      })
     }
-    const reply = this.deps.longWork.run(keyId, work, this.deps.answerMs)
+    const reply = call.inPlace(work, { waitMs: this.deps.answerMs })
     await Promise.race([hasBegun, reply])
     return this.inTime(reply)
   }
 
-  /** Parsing a body that is larger than any decision's is long work. */
-  private readInTurn(source: BodySource): BodySource {
+  /** Parsing a body larger than any decision's is long work. */
+  private readInTurn(keyId: string, source: BodySource): BodySource {
     return async (maxBytes) => {
       const bytes = await source(maxBytes)
-      if (bytes !== null && bytes.length > LIMITS.decisionBodyBytes) await this.deps.longWork.turn()
+      if (bytes !== null && bytes.length > LIMITS.decisionBodyBytes) await this.deps.longWork.turn(keyId)
       return bytes
     }
   }
 
-  /** A call may ask the store several times. The deadline bounds the sum. */
+  /** A call may query the store several times. The deadline limits the sum. */
   private inTime(reply: Promise<Reply>, waitMs = 0): Promise<Reply> {
     const { answerMs } = this.deps
     if (answerMs === null) return reply
@@ -196,7 +218,8 @@ export class Api {
   }
 
   /**
-   * Who calls, as of now: a body or a long poll can take long. What has not changed is not looked up again.
+   * Identifies the caller as of now, because a body or a long poll can take long. Facts that have not changed are not
+   * looked up again.
    *
    * @throws DomainError replica_stale (this process may not know yet of a new or a revoked key), unauthorized
    */
@@ -243,7 +266,7 @@ function assertScopes(rule: ScopeRule, caller: Caller): void {
   })
 }
 
-/** @throws DomainError validation_failed: a parameter that is unknown, given twice, or not valid */
+/** @throws DomainError validation_failed: a parameter is unknown, given twice, or invalid */
 function readQuery(route: Route, text: string): unknown {
   const given: Record<string, string> = Object.create(null)
   const faults = []

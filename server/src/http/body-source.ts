@@ -8,7 +8,7 @@ export function bodyOf(req: IncomingMessage): BodySource {
   return (maxBytes) =>
     new Promise((resolve, reject) => {
       if (req.readableDidRead)
-        throw new Error('Something read the body before. Put Countersign before the body parsers of the application.')
+        throw new Error('The body was already read. Put Countersign before the body parsers of the application.')
       const chunks: Buffer[] = []
       let length = 0
       const onData = (chunk: Buffer): void => {

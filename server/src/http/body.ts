@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Json, validate } from '@countersign/contract'
+import type { OperationBody } from '@countersign/contract/operations'
 import { parseStrictJson } from '@countersign/contract/strict-json'
 import { DomainError, invalid } from '../domain-error.js'
-import type { RouteBody } from './route.js'
 
-/** Reads the body; null when it has more than `maxBytes`. */
+/** Reads the body; null when it is larger than `maxBytes`. */
 export type BodySource = (maxBytes: number) => Promise<Uint8Array | null>
 
 /**
@@ -12,13 +12,17 @@ export type BodySource = (maxBytes: number) => Promise<Uint8Array | null>
  *
  * @throws DomainError unsupported_media_type, body_too_large, malformed_json, validation_failed
  */
-export async function readBody(route: RouteBody, headers: IncomingHttpHeaders, source: BodySource): Promise<unknown> {
+export async function readBody(
+  body: OperationBody,
+  headers: IncomingHttpHeaders,
+  source: BodySource,
+): Promise<unknown> {
   const isEmpty = headers['content-length'] === '0' || !hasBody(headers)
   if (!isEmpty || headers['content-type'] !== undefined) assertPlainJson(headers)
-  if (Number(headers['content-length'] ?? 0) > route.maxBytes) throw new DomainError('body_too_large')
-  const bytes = isEmpty ? new Uint8Array() : await source(route.maxBytes)
+  if (Number(headers['content-length'] ?? 0) > body.maxBytes) throw new DomainError('body_too_large')
+  const bytes = isEmpty ? new Uint8Array() : await source(body.maxBytes)
   if (bytes === null) throw new DomainError('body_too_large')
-  const checked = validate(route.schema, parse(bytes, route))
+  const checked = validate(body.schema, parse(bytes, body))
   if (!checked.ok) throw invalid(checked.errors)
   return checked.value
 }
@@ -35,9 +39,9 @@ function assertPlainJson(headers: IncomingHttpHeaders): void {
     throw new DomainError('unsupported_media_type')
 }
 
-function parse(bytes: Uint8Array, route: RouteBody): Json {
-  if (bytes.length === 0 && route.mayBeEmpty === true) return {}
-  const parsed = parseStrictJson(bytes, route)
+function parse(bytes: Uint8Array, body: OperationBody): Json {
+  if (bytes.length === 0 && body.mayBeEmpty === true) return {}
+  const parsed = parseStrictJson(bytes, body)
   if (!parsed.ok) throw new DomainError('malformed_json', { detail: parsed.detail })
   return parsed.value
 }

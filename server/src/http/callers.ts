@@ -8,24 +8,28 @@ export interface CallerStrategy {
   /** Whether answers may contain permits: a page has no use for them. */
   readonly showsPermits: boolean
   /**
-   * What the headers give to identify their sender.
+   * Extracts from the headers the credential of their sender.
    *
-   * @throws DomainError unauthorized when it identifies nobody, whatever this process knows; cross_origin
+   * @throws DomainError unauthorized when it cannot identify any caller, regardless of the state of this process;
+   *   cross_origin
    */
   credentialOf(headers: IncomingHttpHeaders, method: string): string
   /** @throws DomainError unauthorized */
   identify(credential: string, now: string): Identified
 }
 
+/** @throws DomainError unauthorized: no API key can have this text */
+export function bearerKeyOf({ authorization = '' }: IncomingHttpHeaders): string {
+  const text = /^Bearer +([\x21-\x7e]{32,256})$/i.exec(authorization)?.[1]
+  if (text === undefined || !isPlausibleKeyText(text)) throw new DomainError('unauthorized')
+  return text
+}
+
 /** An API key as a bearer token. */
 export function bearerKeys(keys: Keys): CallerStrategy {
   return {
     showsPermits: true,
-    credentialOf(headers) {
-      const text = /^Bearer +([\x21-\x7e]{32,256})$/i.exec(headers.authorization ?? '')?.[1]
-      if (text === undefined || !isPlausibleKeyText(text)) throw new DomainError('unauthorized')
-      return text
-    },
+    credentialOf: bearerKeyOf,
     identify(text, now) {
       const identified = keys.authenticate(text, now)
       if (identified === undefined) throw new DomainError('unauthorized')

@@ -1,12 +1,12 @@
 import type { Server } from 'node:http'
 import type { Log } from '../ports/log.js'
 
-/** How often refused connections are logged at most. */
+/** The shortest time between two log lines about refused connections. */
 const REPORT_EVERY_MS = 10_000
 
 /**
- * Limits how many connections of the server are open. A further connection is closed before anything of it is read: nothing
- * was done, so the caller may try again.
+ * Limits the number of open connections of the server. A further connection is closed before any of it is read. Nothing
+ * was done then, so the caller may try again.
  */
 export function limitConnections(server: Server, maxConnections: number, log: Log): void {
   let refused = 0

@@ -2,7 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Log } from '../ports/log.js'
 
-/** How many requests of one connection may wait for their answers. Few clients send a second one before the first answer. */
+/**
+ * How many requests of one connection may wait for their answers. Few clients send another request before the first
+ * answer.
+ */
 export const MAX_PIPELINED_REQUESTS = 16
 
 /** One request and its response, until the response is sent or the connection has closed. */
@@ -18,7 +21,10 @@ export class Exchange {
     readonly res: ServerResponse,
   ) {}
 
-  /** Aborted at the end, and when the server shuts down. For a response that has no end of its own. */
+  /**
+   * Aborted at the end of the exchange, and when the server shuts down. Used by responses that would never end
+   * themselves.
+   */
   get signal(): AbortSignal {
     if (this.isAborted) return AbortSignal.abort()
     this.controller ??= new AbortController()
@@ -45,14 +51,17 @@ export class Connections {
 
   constructor(private readonly log: Log) {}
 
-  /** The exchange of a request that has just arrived; null when the connection is closed: nothing is to be done for it. */
+  /**
+   * Returns the exchange of a request that has just arrived; null when the connection is closed and the request needs
+   * no answer.
+   */
   exchange(req: IncomingMessage, res: ServerResponse): Exchange | null {
     const { socket } = req
     const connection = this.connections.get(socket)
     if (connection?.latest.res === res) return connection.latest
     if (socket.destroyed) return null
     if (connection?.unanswered.size === MAX_PIPELINED_REQUESTS) {
-      // An answer in order would hold all requests before it in memory until the caller reads.
+      // Answers go out in order, so an answer would keep all requests before it in memory until the caller reads.
       const fields = { address: socket.remoteAddress, requests: MAX_PIPELINED_REQUESTS }
       this.log.info(fields, 'closed a connection that sent further requests before reading its responses')
       socket.destroy()
@@ -62,7 +71,7 @@ export class Connections {
     const exchange = new Exchange(req, res)
     if (connection === undefined) {
       this.connections.set(socket, { latest: exchange, unanswered: new Set([exchange]) })
-      // A response that waits behind another one gets no event when the connection closes.
+      // A response queued after another one gets no event when the connection closes.
       socket.once('close', () => this.closed(socket))
     } else {
       connection.latest = exchange
@@ -72,14 +81,14 @@ export class Connections {
     return exchange
   }
 
-  /** The exchange of the connection whose request is still arriving, and the last one before it that is not answered. */
+  /** Returns the exchange of the connection whose request is still arriving, and the last unanswered one before it. */
   arriving(socket: Socket): { readonly own: Exchange | undefined; readonly before: Exchange | undefined } {
     const { latest, unanswered } = this.connections.get(socket) ?? {}
     const own = latest?.req.complete === false ? latest : undefined
     return { own, before: [...(unanswered ?? [])].filter((exchange) => exchange !== own).at(-1) }
   }
 
-  /** Ends what has no end of its own, and closes each connection after its answers. Resolves when all of them are sent. */
+  /** Ends open-ended responses, and closes each connection after its answers. Resolves when all answers are sent. */
   drain(): Promise<void> {
     this.isDraining = true
     for (const exchange of this.unanswered()) {
@@ -107,7 +116,7 @@ export class Connections {
     const { socket } = exchange.req
     const unanswered = this.connections.get(socket)?.unanswered
     if (unanswered?.delete(exchange) !== true) return
-    // A response that began before the server shut down has told the caller that the connection stays open.
+    // The headers of a response that began before the shutdown told the caller that the connection stays open.
     if (this.isDraining && unanswered.size === 0) socket.destroySoon()
     exchange.abort()
     exchange.onEnd?.()
@@ -120,12 +129,12 @@ interface Parser {
   onIncoming?: (req: IncomingMessage) => number
 }
 
-/** Tells the parser that the bytes that follow are not HTTP. */
+/** Tells the parser that the following bytes are not HTTP. */
 const UPGRADED = 2
 
 /**
- * Node reads up to 64 KiB at a time, and parses every request in it although the connection is closed: thousands, for
- * nothing. Node has no public way to stop that. If the one used here goes away, those requests cost time and nothing else.
+ * Node reads up to 64 KiB at a time and parses every request in it, even after the connection is closed: thousands for
+ * nothing. Node has no public way to stop that. If this private one disappears, those requests only cost time.
  */
 function stopReading(socket: Socket & { parser?: Parser | null }): void {
   if (socket.parser) socket.parser.onIncoming = () => UPGRADED

@@ -1,25 +1,18 @@
-/** Express serves the pages around the API. It decides nothing. */
+/** Express serves the pages around the API. It makes no decisions. */
 import express, { type Express, type Request, type Response, Router } from 'express'
 import { DomainError } from '../domain-error.js'
-import { type AccessLogDeps, recordAnswer } from './access-log.js'
-import type { Api } from './api.js'
+import { recordAnswer } from './access-log.js'
 import { bodyOf } from './body-source.js'
-import type { Connections } from './connections.js'
 import type { DashboardPages } from './dashboard/files.js'
-import type { Listener } from './listener.js'
+import type { Listener, ListenerDeps } from './listener.js'
 import type { PublicPage } from './public-pages.js'
 import type { Answer, Reply } from './reply.js'
 import { methodNotAllowed } from './router.js'
 import { send } from './send.js'
 
-export interface PagesDeps extends AccessLogDeps {
-  readonly api: Api
-  readonly connections: Connections
-  /** False once the server shuts down: connections are closed after their answer. */
-  readonly isServing: () => boolean
-}
+export type PagesDeps = Omit<ListenerDeps, 'routes' | 'unread'>
 
-/** The API and the pages, to be mounted in an application of Express. It leaves other paths to the application. */
+/** The API and the pages, for mounting in an Express application. The application handles all other paths. */
 export function countersignRouter(deps: PagesDeps, listener: Listener, pages: readonly PublicPage[]): Listener {
   const router = Router({ strict: true, caseSensitive: true })
   router.use(listener)
@@ -34,7 +27,7 @@ export function countersignRouter(deps: PagesDeps, listener: Listener, pages: re
   return (req, res, next) => router(req as Request, res as Response, next)
 }
 
-/** What a server of its own has besides: the dashboard at its root, with the API for sessions. */
+/** The dashboard of a standalone server, at its root, with the API for sessions. */
 export interface Dashboard {
   readonly files: DashboardPages
   /** `/dashboard/v1` */
@@ -43,7 +36,7 @@ export interface Dashboard {
   readonly sessions: readonly PublicPage[]
 }
 
-/** The same as an application of its own, with the dashboard: any other path is a problem. */
+/** The same as a standalone application, with the dashboard. Any other path answers with a problem. */
 export function expressApp(deps: PagesDeps, router: Listener, dashboard: Dashboard): Express {
   const app = express()
   app.disable('etag').disable('x-powered-by').set('query parser', false)

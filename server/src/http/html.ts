@@ -1,4 +1,4 @@
-/** HTML in which everything is escaped that was not itself made here. */
+/** Builds HTML. Every text is escaped unless it was built here. */
 import { createHash } from 'node:crypto'
 
 export class Markup {
@@ -7,7 +7,7 @@ export class Markup {
 
 type Piece = Markup | string | number | readonly Piece[]
 
-/** A template of markup: texts put into it are escaped, lists are joined. */
+/** A template of markup: escapes the texts put into it and joins lists. */
 export function html(parts: TemplateStringsArray, ...pieces: readonly Piece[]): Markup {
   return new Markup(parts.map((part, i) => part + (i < pieces.length ? textOf(pieces[i] as Piece) : '')).join(''))
 }
@@ -30,7 +30,7 @@ h2:target { background: var(--soft); }
 
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
 
-/** What a page may load: its own style, and nothing else from anywhere. */
+/** Lets a page load its own style and nothing else. */
 const POLICY = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 
 const HEADERS = {
@@ -39,7 +39,7 @@ const HEADERS = {
   'Cache-Control': 'no-cache',
 }
 
-/** A whole page, as an answer. It runs no script and asks for nothing more. */
+/** A complete page as an answer. It runs no scripts and loads nothing else. */
 export function htmlPage(title: string, body: Markup) {
   const { text } = html`<!doctype html>
 <html lang="en">
@@ -58,7 +58,7 @@ ${body}
   return { status: 200, headers: HEADERS, text }
 }
 
-/** Prose of the catalogue: what stands in backticks is code. */
+/** Marks up prose of the catalogue: text in backticks becomes code. */
 export function prose(text: string): Markup[] {
   return text.split('`').map((part, i) => (i % 2 === 0 ? html`${part}` : html`<code>${part}</code>`))
 }

@@ -1,25 +1,23 @@
-import type { StoredKey } from '@countersign/store-port/documents'
-import { CallInProgressError } from '@countersign/store-port/ledger'
-import { StoreUnavailableError } from '@countersign/store-port/store'
 import { expect, test } from 'vitest'
+import type { StoredKey } from '../ports/store/documents.js'
+import { StoreUnavailableError } from '../ports/store/errors.js'
+import { CallInProgressError } from '../ports/store/ledger.js'
 import { Idempotency } from './idempotency.js'
 import type { Call, Route } from './route.js'
-import { route } from './route.js'
 
 const call = { caller: { key: { id: 'key_1' } as StoredKey }, body: {} } as unknown as Call
-const routeThat = (handle: Route['handle']): Route =>
-  route({
-    method: 'POST',
-    path: '/v1/x',
-    name: 'x.make',
-    summary: '',
-    scopes: { all: [] },
-    answer: { status: 200, description: '' },
-    problems: [],
-    replay: { present: () => Promise.reject(new Error('Nothing was recorded.')) },
-    handle,
-  })
-const idempotency = () => new Idempotency({ findIdempotency: () => Promise.resolve(null) }, { now: () => new Date() })
+const routeThat = (handle: Route['handle']): Route => ({
+  method: 'POST',
+  path: '/v1/x',
+  name: 'x.make',
+  summary: '',
+  scopes: { all: [] },
+  answer: { status: 200, description: '' },
+  problems: [],
+  replay: { present: () => Promise.reject(new Error('Nothing was recorded.')) },
+  handle,
+})
+const idempotency = () => new Idempotency({ get: () => Promise.resolve(null) }, { now: () => new Date() })
 
 test('copies that meet one in progress elsewhere wait for it, one after the other, and let all else go on', async () => {
   let met = 0

@@ -1,36 +1,37 @@
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { KeyedMutex, withDeadline } from '@countersign/concurrency'
 import { LIMITS } from '@countersign/contract'
 import { canonicalJson } from '@countersign/contract/canonical-json'
-import type { IdempotencyRecord } from '@countersign/store-port/documents'
-import { CallInProgressError } from '@countersign/store-port/ledger'
-import { ConflictError, type Store, StoreUnavailableError } from '@countersign/store-port/store'
+import { KeyedMutex } from '../concurrency/keyed-mutex.js'
+import { withDeadline } from '../concurrency/with-deadline.js'
 import { DomainError, invalid } from '../domain-error.js'
 import type { Clock } from '../ports/clock.js'
+import type { IdempotencyRecord } from '../ports/store/documents.js'
+import { StoreUnavailableError } from '../ports/store/errors.js'
+import type { IdempotencyName, IdempotencyStore } from '../ports/store/idempotency.js'
+import { CallInProgressError } from '../ports/store/ledger.js'
+import { ConflictError } from '../ports/store/store.js'
 import { waitForCallInProgress } from '../state/call-in-progress.js'
 import { callNameOf, type IdempotencyDraft } from '../use-cases/idempotency.js'
 import type { Reply } from './reply.js'
 import { type Call, handled, type Route } from './route.js'
 
-/** How long a call that could not be written waits for a look at the store. */
+/** How long a call that could not be written waits for a read of the store. */
 const LOOK_MS = 500
 const KEPT_MS = 24 * 60 * 60 * 1000
 
-type Name = Pick<IdempotencyRecord, 'key_id' | 'operation' | 'key'>
-
-/** A call with an Idempotency-Key happens once. The same call again gets the object in its present state. */
+/** Makes a call with an Idempotency-Key happen once. A repeated call gets the object in its present state. */
 export class Idempotency {
   private readonly mutex = new KeyedMutex()
 
   constructor(
-    private readonly store: Pick<Store, 'findIdempotency'>,
+    private readonly records: Pick<IdempotencyStore, 'get'>,
     private readonly clock: Clock,
   ) {}
 
   /** @throws DomainError idempotency_key_reused */
   async once(route: Route, path: string, key: string, call: Call): Promise<Reply> {
-    const name: Name = { key_id: call.caller.key.id, operation: `${route.method} ${path}`, key }
+    const name: IdempotencyName = { key_id: call.caller.key.id, operation: `${route.method} ${path}`, key }
     const id = callNameOf(name)
     const fingerprint = route.replay?.fingerprint?.(call.body) ?? canonicalHash(call.body)
     for (let tries = 1; ; tries++)
@@ -43,9 +44,9 @@ export class Idempotency {
       }
   }
 
-  private async attempt(route: Route, name: Name, fingerprint: string, call: Call): Promise<Reply> {
+  private async attempt(route: Route, name: IdempotencyName, fingerprint: string, call: Call): Promise<Reply> {
     const { present, assertAllowed, looksBeforeTaking } = route.replay as NonNullable<Route['replay']>
-    const find = () => this.store.findIdempotency(name, this.clock.now().toISOString())
+    const find = () => this.records.get(name, this.clock.now().toISOString())
     let own: string | null = null
     const idempotency: IdempotencyDraft = {
       recordOf: (subject, now) => {
@@ -61,9 +62,9 @@ export class Idempotency {
       try {
         return await handled(route, { ...call, idempotency, fingerprint })
       } catch (error) {
-        // The call may have run before: here, on another server, or in an attempt that was given up.
+        // The call may have run before: here, on another server, or in an attempt that timed out.
         if (error instanceof DomainError || isRepeated(error)) known = await find()
-        // A store that cannot write may be able to read. What this attempt wrote is not acknowledged.
+        // A store that cannot write may still be able to read. The write of this attempt was not acknowledged.
         else if (error instanceof StoreUnavailableError) {
           const kept = await withDeadline(find(), LOOK_MS, () => error).catch(() => null)
           if (kept?.subject !== own) known = kept
@@ -79,7 +80,10 @@ export class Idempotency {
   }
 }
 
-/** Whether the same call is in progress elsewhere: its record came first, or it holds the reservation that this one needs. */
+/**
+ * Whether the same call is in progress elsewhere: either its record came first, or it holds the reservation that this
+ * call needs.
+ */
 function isInProgress(error: unknown): boolean {
   return error instanceof CallInProgressError || isRepeated(error)
 }
@@ -102,13 +106,19 @@ export function idempotencyKeyOf(headers: IncomingHttpHeaders): string | null {
   return given
 }
 
-function recordOf(name: Name, fingerprint: string, subject: string, status: number, now: string): IdempotencyRecord {
+function recordOf(
+  name: IdempotencyName,
+  fingerprint: string,
+  subject: string,
+  status: number,
+  now: string,
+): IdempotencyRecord {
   const expiresAt = new Date(Date.parse(now) + KEPT_MS).toISOString()
   const { key_id, operation, key } = name
   return { key_id, operation, key, fingerprint, status, subject, created_at: now, expires_at: expiresAt }
 }
 
-/** A member that is null counts as one that is absent, as it does for the call itself. */
+/** A null member counts as absent, as it does for the call itself. */
 function canonicalHash(body: unknown): string {
   const given = Object.entries(Object(body)).filter(([, value]) => value !== null)
   return hash('sha256', canonicalJson(Object.fromEntries(given)), 'base64url')

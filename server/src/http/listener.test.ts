@@ -1,12 +1,12 @@
 /** The front door on a real server: where it is mounted, who calls there, and answers that have no end of their own. */
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import type { StoredKey } from '@countersign/store-port/documents'
 import { until } from '@countersign/testkit'
 import express from 'express'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { typeidIds } from '../adapters/typeid-ids.js'
 import { DomainError } from '../domain-error.js'
+import type { StoredKey } from '../ports/store/documents.js'
 import { alwaysFresh } from '../state/freshness.js'
 import { Keys } from '../state/keys.js'
 import { Api } from './api.js'
@@ -16,7 +16,7 @@ import { Idempotency } from './idempotency.js'
 import { apiListener, type Listener } from './listener.js'
 import { LongWork } from './long-work.js'
 import { RateLimit } from './rate-limit.js'
-import { type Call, type Route, route } from './route.js'
+import type { Call, Route } from './route.js'
 import { StalledConnections } from './stalled-connections.js'
 import { UnreadAnswers } from './unread-answers.js'
 
@@ -65,7 +65,7 @@ const streamOfEvents: OnEvents = async (signal) => ({
 
 const plain = { summary: '', scopes: { all: [] }, answer: { status: 200, description: '' }, problems: [] } as const
 const ROUTES: readonly Route[] = [
-  route({
+  {
     ...plain,
     method: 'GET',
     path: '/v1/things/{id}',
@@ -74,22 +74,22 @@ const ROUTES: readonly Route[] = [
       calls.push(call)
       return { body: { id: call.params.id, by: call.caller.key.id } }
     },
-  }),
-  route({
+  },
+  {
     ...plain,
     method: 'GET',
     path: '/v1/events',
     name: 'events.read',
     isUnbounded: true,
     handle: ({ signal }) => onEvents(signal),
-  }),
-  route({
+  },
+  {
     ...plain,
     method: 'GET',
     path: '/v1/bytes',
     name: 'bytes.read',
     handle: async () => ({ headers: { 'Content-Type': 'image/png' }, text: Buffer.from([0, 255, 10]) }),
-  }),
+  },
 ]
 
 function listenerAt(prefix: string): Listener {
@@ -108,7 +108,7 @@ function listenerAt(prefix: string): Listener {
     keys: new Keys([KEY], new Map()),
     freshness: alwaysFresh,
     rateLimit: new RateLimit(0),
-    idempotency: new Idempotency({ findIdempotency: () => Promise.resolve(null) }, clock),
+    idempotency: new Idempotency({ get: () => Promise.resolve(null) }, clock),
     longWork: new LongWork(),
     unread,
     answerMs: null,

@@ -1,6 +1,6 @@
 /**
- * The front door: the one listener that answers the API. It is a listener of node:http and a middleware of Express, and uses
- * nothing of Express.
+ * The entry point of the API: a listener of node:http that is also a middleware of Express. It uses no feature of
+ * Express.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type AccessLogDeps, recordAnswer } from './access-log.js'
@@ -14,7 +14,7 @@ import { Router } from './router.js'
 import { send } from './send.js'
 import type { UnreadAnswers } from './unread-answers.js'
 
-/** @param next called for a request to another path, with which nothing was done */
+/** @param next called for a request to another path, which this listener has not touched */
 export type Listener = (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void) => void
 
 export interface ListenerDeps extends AccessLogDeps {
@@ -22,13 +22,13 @@ export interface ListenerDeps extends AccessLogDeps {
   readonly routes: readonly Route[]
   readonly connections: Connections
   readonly unread: UnreadAnswers
-  /** False once the server shuts down: connections are closed after their answer. */
+  /** False once the server shuts down: connections then close after their answer. */
   readonly isServing: () => boolean
 }
 
-/** Where the API is, and how the callers there are identified. */
+/** Where the API is mounted, and how callers are identified there. */
 export interface Mount {
-  /** Takes the place of the `/v1` of the routes. */
+  /** Replaces the `/v1` of the routes. */
   readonly prefix: string
   readonly callers: CallerStrategy
 }
@@ -75,7 +75,8 @@ export function apiListener(deps: ListenerDeps, { prefix, callers }: Mount): Lis
           },
         })
       const { keyId, requestId, reply } = answered
-      // No await between the check and `hold`: of many answers that are ready, each is counted before the next check.
+      // There is no await between the check and `hold`: when many answers are ready, each is counted before the next
+      // check.
       const isChecked = found.route !== null && isReading(found.route) && reply.status < 300
       const overLimit = isChecked && keyId !== undefined ? unread.overLimit(keyId) : null
       send(req, res, overLimit === null ? answered : api.refuse(answered, overLimit), {
@@ -93,7 +94,10 @@ export function apiListener(deps: ListenerDeps, { prefix, callers }: Mount): Lis
   }
 }
 
-/** The path and the query of a request target. RFC 9112, 3.2.2: it may be a whole URL. A fragment is left out, as Express does. */
+/**
+ * Splits a request target into path and query. It may be a whole URL (RFC 9112, 3.2.2). Drops a fragment, as Express
+ * does.
+ */
 function targetOf(url: string): readonly [path: string, query: string] {
   const [given = ''] = url.includes('#') ? url.split('#', 1) : [url]
   const target = given.startsWith('/') ? given : given.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '')

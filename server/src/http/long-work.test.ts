@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { beforeEach, expect, test } from 'vitest'
-import { LongWork, type Pause } from './long-work.js'
+import { LongWork, type Pause, type Place } from './long-work.js'
 
 let work: LongWork
 let nowMs: number
@@ -8,7 +8,7 @@ let nowMs: number
 let turns: string[][]
 beforeEach(() => {
   nowMs = 0
-  work = new LongWork(() => nowMs)
+  work = new LongWork({ nowMs: () => nowMs })
   turns = []
 })
 
@@ -26,17 +26,22 @@ async function untilDone(all: Promise<unknown>): Promise<void> {
 }
 const note = (what: string) => turns.at(-1)?.push(what)
 
-const pieces = (name: string, count: number) => async (pause: Pause) => {
-  for (let i = 0; i < count; i++) {
-    await pause()
-    note(name)
-    // Longer than a piece of work may take.
-    nowMs += 2
+const run = <T>(keyId: string, task: (place: Place) => Promise<T>) =>
+  work.run({ keyId, isWanted: () => true, waitMs: null }, task)
+
+const pieces =
+  (name: string, count: number) =>
+  async ({ pause }: { readonly pause: Pause }) => {
+    for (let i = 0; i < count; i++) {
+      await pause()
+      note(name)
+      // Longer than a piece of work may take.
+      nowMs += 2
+    }
   }
-}
 
 test('one piece is done in each turn of the event loop, however many have work', async () => {
-  await untilDone(Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => work.run(name, pieces(name, 3)))))
+  await untilDone(Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => run(name, pieces(name, 3)))))
   expect(turns.every((done) => done.length <= 1)).toBe(true)
   const order = turns.flat()
   expect(order).toHaveLength(15)
@@ -46,7 +51,7 @@ test('one piece is done in each turn of the event loop, however many have work',
 
 test('small pieces share a turn', async () => {
   await untilDone(
-    work.run('a', async (pause) => {
+    run('a', async ({ pause }) => {
       for (let i = 0; i < 20; i++) {
         await pause()
         note('a')
@@ -60,7 +65,7 @@ test('small pieces share a turn', async () => {
 test('keys take turns, however much one of them has', async () => {
   const order: string[] = []
   const once = (key: string) =>
-    work.run(key, async () => {
+    run(key, async () => {
       order.push(key)
     })
   await Promise.all([...Array(20).fill('much'), 'little', 'less'].map(once))
@@ -73,14 +78,34 @@ test('a key with too much that waits is refused, and no other; what fails gives 
   const held = new Promise<void>((resolve) => {
     letGo = resolve
   })
-  const all = Array.from({ length: 104 }, () => work.run('a', () => held))
-  await expect(work.run('a', async () => {})).rejects.toMatchObject({
+  const all = Array.from({ length: 104 }, () => run('a', () => held))
+  await expect(run('a', async () => {})).rejects.toMatchObject({
     code: 'rate_limited',
     headers: { 'Retry-After': '1' },
   })
-  const other = work.run('b', async () => Promise.reject(new Error('it failed')))
+  const other = run('b', async () => Promise.reject(new Error('it failed')))
   letGo()
   await expect(other).rejects.toThrow('it failed')
   await Promise.all(all)
-  expect(await work.run('a', async () => 'done')).toBe('done')
+  expect(await run('a', async () => 'done')).toBe('done')
+})
+
+test('turns of the event loop alternate between keys, however many tasks one of them has in progress', async () => {
+  await untilDone(Promise.all([...Array(4).fill('much'), 'little'].map((name) => run(name, pieces(name, 8)))))
+  const order = turns.flat()
+  expect(order.slice(0, order.lastIndexOf('little')).filter((name) => name === 'much').length).toBeLessThan(12)
+})
+
+test('work that nobody wants any more ends at its next pause', async () => {
+  let isWanted = true
+  const endless = work.run({ keyId: 'a', isWanted: () => isWanted, waitMs: null }, async ({ pause }) => {
+    for (;;) {
+      await pause()
+      nowMs += 2
+    }
+  })
+  await nextTurn()
+  isWanted = false
+  await expect(endless).rejects.toThrow('disconnected')
+  expect(work.places.holders.size).toBe(0)
 })

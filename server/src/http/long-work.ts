@@ -1,109 +1,95 @@
-import { withDeadline } from '@countersign/concurrency'
-import { DomainError } from '../domain-error.js'
+import type { LineOf } from '../state/shares.js'
+import { FairQueue } from './fair-queue.js'
+import { goneError, type PlaceSeeker, Places } from './places.js'
 
-/** How many tasks are in progress at a time. Each one holds in memory what it has read and made. */
-const MAX_CONCURRENT = 4
-/** How many tasks of one API key may wait. */
-const MAX_WAITING_PER_KEY = 100
 /** How long a task may block the event loop between two pauses. */
 const SLICE_MS = 1
 
-/** Awaited in the middle of long work. Resolves at once, or after others had their turn. */
+/**
+ * Awaited in the middle of long work. Resolves at once, or after other work had its turn. Rejects when the caller no
+ * longer wants the result.
+ */
 export type Pause = () => Promise<void>
 
+/** The place in which long work runs. */
+export interface Place {
+  readonly pause: Pause
+  /**
+   * Waits without holding a place.
+   *
+   * @throws what `wait` throws; DomainError rate_limited
+   */
+  outside<T>(wait: () => Promise<T>): Promise<T>
+}
+
+interface PausedTask {
+  readonly groups: readonly string[]
+  readonly goOn: () => void
+}
+
+export interface LongWorkOptions {
+  /** Returns the keys that a key descends from, first ancestor first, and the key itself. Without it, just the key. */
+  readonly lineOf?: LineOf
+  /** A monotonic clock, in milliseconds. */
+  readonly nowMs?: () => number
+}
+
 /**
- * Schedules work that may take long: lists, simulations and the like. Each turn of the event loop does one piece of it, so
- * that decisions are not delayed. API keys take turns, so that none can keep the others waiting.
+ * Schedules work that may take long, such as lists and simulations. Each turn of the event loop runs one piece, so that
+ * decisions are not delayed. API keys take turns, so that no key can block the others.
  */
 export class LongWork {
-  private inProgress = 0
-  /** Waiting tasks by API key. The first key is next. */
-  private readonly waiting = new Map<string, (() => void)[]>()
-  private readonly paused: (() => void)[] = []
+  /** Tracks which key holds which place. */
+  readonly places: Places
+  private readonly paused = new FairQueue<PausedTask>()
+  private readonly nowMs: () => number
 
-  /** @param nowMs a monotonic clock, in milliseconds */
-  constructor(private readonly nowMs: () => number = () => performance.now()) {}
+  constructor({ lineOf = () => [], nowMs = () => performance.now() }: LongWorkOptions = {}) {
+    this.places = new Places(lineOf)
+    this.nowMs = nowMs
+  }
 
   /**
-   * Runs work of an API key when it is the key's turn.
+   * Runs the work of an API key in a place, when it is the key's turn.
    *
-   * @param waitMs how long it may wait for its turn; null for no limit
    * @throws DomainError rate_limited when too many tasks of the key wait, or its turn does not come in time
    * @throws what `work` throws
    */
-  async run<T>(keyId: string, work: (pause: Pause) => Promise<T>, waitMs: number | null = null): Promise<T> {
-    if (this.inProgress >= MAX_CONCURRENT) await this.waitForSlot(keyId, waitMs)
-    else this.inProgress += 1
+  async run<T>(seeker: PlaceSeeker, work: (place: Place) => Promise<T>): Promise<T> {
+    const held = await this.places.take(seeker)
     try {
-      await this.turn()
-      return await work(this.pauses())
+      await this.turn(seeker.keyId)
+      if (!seeker.isWanted()) throw goneError()
+      return await work({
+        pause: this.pauses(seeker.keyId, seeker.isWanted),
+        outside: (wait) => held.outside(wait),
+      })
     } finally {
-      this.leave()
+      held.leave()
     }
   }
 
-  /** A pause for work that begins now. It gives others a turn whenever the work has used up its time slice. */
-  pauses(): Pause {
+  /** Creates a pause for work that begins now. It yields whenever the work has used up its time slice. */
+  pauses(keyId: string, isWanted: () => boolean = () => true): Pause {
     let started = this.nowMs()
     return async () => {
+      if (!isWanted()) throw goneError()
       if (this.nowMs() - started < SLICE_MS) return
-      await this.turn()
+      await this.turn(keyId)
       started = this.nowMs()
     }
   }
 
   /** Resolves in a turn of the event loop in which no other long work runs. */
-  turn(): Promise<void> {
-    return new Promise((resolve) => {
-      this.paused.push(resolve)
-      if (this.paused.length === 1) setImmediate(this.wake)
+  turn(keyId: string): Promise<void> {
+    return new Promise((goOn) => {
+      if (this.paused.isEmpty) setImmediate(this.wake)
+      this.paused.add({ groups: this.places.groupsOf(keyId), goOn })
     })
   }
 
   private readonly wake = (): void => {
-    this.paused.shift()?.()
-    if (this.paused.length > 0) setImmediate(this.wake)
+    this.paused.take()?.goOn()
+    if (!this.paused.isEmpty) setImmediate(this.wake)
   }
-
-  private async waitForSlot(keyId: string, waitMs: number | null): Promise<void> {
-    const own = this.waiting.get(keyId) ?? []
-    if (own.length >= MAX_WAITING_PER_KEY)
-      throw rateLimited(
-        `${MAX_WAITING_PER_KEY} long requests of this key (lists, simulations and the like) are already waiting.`,
-      )
-    this.waiting.set(keyId, own)
-    let enter = (): void => {}
-    const slot = new Promise<void>((resolve) => {
-      enter = resolve
-    })
-    own.push(enter)
-    if (waitMs === null) return slot
-    await withDeadline(slot, waitMs, () => {
-      this.drop(keyId, enter)
-      return rateLimited(`Other lists, simulations and the like were in progress for ${waitMs} ms.`)
-    })
-  }
-
-  private drop(keyId: string, entry: () => void): void {
-    const rest = (this.waiting.get(keyId) ?? []).filter((other) => other !== entry)
-    if (rest.length > 0) this.waiting.set(keyId, rest)
-    else this.waiting.delete(keyId)
-  }
-
-  /** The slot goes to the next key, which then becomes the last. */
-  private leave(): void {
-    const [next] = this.waiting
-    if (next === undefined) {
-      this.inProgress -= 1
-      return
-    }
-    const [keyId, [first, ...rest]] = next
-    this.waiting.delete(keyId)
-    if (rest.length > 0) this.waiting.set(keyId, rest)
-    first?.()
-  }
-}
-
-function rateLimited(why: string): DomainError {
-  return new DomainError('rate_limited', { detail: `${why} Retry in 1 s.`, headers: { 'Retry-After': '1' } })
 }

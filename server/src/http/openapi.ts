@@ -1,9 +1,17 @@
-import { AgentIdSchema, ERRORS, type ErrorCode, IdSchema, ProblemSchema } from '@countersign/contract'
+import { ERRORS, type ErrorCode, ProblemSchema } from '@countersign/contract'
+import type { Operation } from '@countersign/contract/operations'
 import { z } from 'zod'
-import { createDocument, type oas31, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi'
-import type { Route } from './route.js'
+import {
+  createDocument,
+  type oas31,
+  type ZodOpenApiObject,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiPathsObject,
+} from 'zod-openapi'
 
-/** Problems that every endpoint under /v1 can answer. */
+type Schema = z.core.JSONSchema.BaseSchema
+
+/** Problems that every endpoint under /v1 can return. */
 const EVERYWHERE: readonly ErrorCode[] = [
   'unauthorized',
   'not_found',
@@ -37,34 +45,29 @@ const ON_PROBLEMS: { readonly [status: number]: Readonly<Record<string, z.ZodTyp
 
 const LastEventIdSchema = z
   .string()
-  .meta({ description: 'The `id` of the last event that you got. It takes precedence over `last_event_id`.' })
+  .meta({ description: 'The `id` of the last event that you received. It takes precedence over `last_event_id`.' })
 
 const IfMatchSchema = z
   .string()
   .regex(/^\s*\*\s*$|^\s*(W\/)?"[^"]*"(\s*,\s*(W\/)?"[^"]*")*\s*$/)
   .meta({
     description:
-      'Makes the change only if the policy has this `ETag`, else answers 412 `revision_mismatch`. Any revision when absent.',
+      'Makes the change only if the policy has this `ETag`; otherwise the response is 412 `revision_mismatch`. Default: any revision.',
     examples: ['"3"'],
   })
-/** Whose id stands in a path. */
-const PATH_IDS: readonly [start: string, id: z.ZodType][] = [
-  ['/v1/decisions/{id}', IdSchema('dec')],
-  ['/v1/policies/{id}', IdSchema('pol')],
-  ['/v1/keys/{id}', IdSchema('key')],
-  ['/v1/agents/{id}', AgentIdSchema],
-  ['/v1/webhooks/{id}', IdSchema('whk')],
-]
-/** Parameters of a path that are named after what they identify. */
-const NAMED_IDS: Readonly<Record<string, z.ZodType>> = { decision_id: IdSchema('dec'), delivery_id: IdSchema('dlv') }
+/** Written as a pattern, because client generators cannot read a constant in a header. */
+const IfNoneMatchSchema = z.string().regex(/^\*$/).meta({
+  description: 'Only creates: if a policy with this name exists, the response is 412 `revision_mismatch`.',
+})
 
-/** The OpenAPI 3.1 document of the routes, made from the same schemas that check them. */
-export function openApiDocument(routes: readonly Route[]): oas31.OpenAPIObject {
+/** The OpenAPI 3.1 document of the operations, generated from the schemas that validate the calls. */
+export function openApiDocument(operations: Readonly<Record<string, Operation>>): oas31.OpenAPIObject {
   const paths: ZodOpenApiPathsObject = {}
-  for (const route of routes) {
-    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operationOf(route) }
+  for (const [name, operation] of Object.entries(operations)) {
+    const { path, method } = operation
+    paths[path] = { ...paths[path], [method.toLowerCase()]: documented(name, operation) }
   }
-  return createDocument({
+  const document: ZodOpenApiObject = {
     openapi: '3.1.0',
     info: {
       title: 'Countersign',
@@ -77,64 +80,99 @@ export function openApiDocument(routes: readonly Route[]): oas31.OpenAPIObject {
     components: {
       securitySchemes: { api_key: { type: 'http', scheme: 'bearer' } },
       schemas: Object.fromEntries(
-        routes.flatMap(({ answer: { events, lines = [] } }) =>
+        Object.values(operations).flatMap(({ answer: { events, lines = [] } }) =>
           [...(events ? [events] : []), ...lines].map((schema) => [nameOf(schema), schema]),
         ),
       ),
     },
     paths,
-  })
+  }
+  return createDocument(document, { override: forGenerators })
 }
 
-function operationOf(route: Route): ZodOpenApiOperationObject {
-  const { answer, body, query } = route
+/**
+ * Rewrites a schema for client generators without changing its meaning. Generators prefer titles to component names
+ * when they name types, and our titles are words for messages that several schemas share. They read a nullable value as
+ * one type if `type` lists null, but as a separate type without a name if `anyOf` does.
+ */
+function forGenerators({ jsonSchema }: { readonly jsonSchema: Schema }): void {
+  delete jsonSchema.title
+  const { anyOf = [], ...annotations } = jsonSchema
+  const [value, nothing] = anyOf
+  if (anyOf.length !== 2 || nothing?.type !== 'null' || !isOfOneType(value)) return
+  delete jsonSchema.anyOf
+  Object.assign(jsonSchema, value, annotations, { type: [value.type, 'null'] })
+}
+
+/**
+ * Whether null can simply be added to `type`. An enum would also have to list null, and an object with members remains
+ * a separate type.
+ */
+function isOfOneType(schema: Schema | undefined): schema is Schema & { readonly type: string } {
+  const { type, enum: values, const: value, properties } = schema ?? {}
+  return typeof type === 'string' && [values, value, properties].every((part) => part === undefined)
+}
+
+function documented(name: string, operation: Operation): ZodOpenApiOperationObject {
+  const { answer, body, params, query } = operation
   const header: Record<string, z.ZodType> = {
-    'X-Request-Id': z
-      .string()
-      .optional()
-      .meta({ description: 'The server uses this id if it has 8 to 64 of the characters A-Z a-z 0-9 . _ -' }),
+    'X-Request-Id': z.string().optional().meta({
+      description:
+        'The server uses this id if it has 1 to 128 visible ASCII characters and no comma. Otherwise it generates one.',
+    }),
   }
-  if (route.replay !== undefined)
+  if (operation.takesKey === true)
     header['Idempotency-Key'] = z
       .string()
       .min(1)
       .max(255)
       .optional()
       .meta({ description: 'A retry with the same key has no further effect.' })
-  if (route.problems.includes('revision_mismatch')) header['If-Match'] = IfMatchSchema.optional()
+  if (operation.problems.includes('revision_mismatch')) header['If-Match'] = IfMatchSchema.optional()
+  if (answer.mayCreate === true) header['If-None-Match'] = IfNoneMatchSchema.optional()
   if (answer.events !== undefined) header['Last-Event-ID'] = LastEventIdSchema.optional()
-  const ids = pathIdsOf(route.path)
+  const success = {
+    description: answer.description,
+    headers: z.object({ ...ON_EVERY_ANSWER, ...answer.headers, ...(operation.takesKey && ON_REPLAYS) }),
+    ...(answer.schema && { content: { 'application/json': { schema: answer.schema } } }),
+    ...(answer.events && { content: { 'text/event-stream': { schema: streamOf(answer.events) } } }),
+    ...(answer.lines && { content: linesContentOf(answer.lines) }),
+  }
   return {
-    operationId: route.name,
-    summary: route.summary,
-    tags: [route.name.split('.')[0] as string],
-    description: scopesText(route),
+    // An identifier in the languages of generated clients.
+    operationId: name.replaceAll('.', '_'),
+    summary: operation.summary,
+    tags: [name.split('.')[0] as string],
+    description: scopesText(operation),
     requestParams: {
       header: z.object(header),
       ...(query && { query }),
-      ...(ids && { path: z.object(ids) }),
+      ...(params && { path: paramsOf(params) }),
     },
     ...(body && {
       requestBody: { required: body.mayBeEmpty !== true, content: { 'application/json': { schema: body.schema } } },
     }),
     responses: {
-      [String(answer.status)]: {
-        description: answer.description,
-        headers: z.object({ ...ON_EVERY_ANSWER, ...answer.headers, ...(route.replay && ON_REPLAYS) }),
-        ...(answer.schema && { content: { 'application/json': { schema: answer.schema } } }),
-        ...(answer.events && { content: { 'text/event-stream': { schema: streamOf(answer.events) } } }),
-        ...(answer.lines && { content: { 'application/x-ndjson': { schema: linesOf(answer.lines) } } }),
-      },
-      ...problemsOf(route),
+      [String(answer.status)]: success,
+      ...(answer.mayCreate === true && { '201': { ...success, description: 'Created.' } }),
+      ...problemsOf(operation),
     },
   }
 }
 
-/** OpenAPI 3.1 has no form for streams: each is a text, whose description names the schemas of its parts. */
+/** OpenAPI 3.1 cannot describe streams, so each is a text whose description names the schemas of its parts. */
 function streamOf(events: z.ZodType): z.ZodType {
   return z.string().meta({
     description: `Server-sent events. The \`data\` of each is JSON of the schema \`${nameOf(events)}\`.`,
   })
+}
+
+/**
+ * The server answers with the first type. Generators that do not know it need the second one, or they drop the answer.
+ */
+function linesContentOf(lines: readonly z.ZodType[]) {
+  const schema = linesOf(lines)
+  return { 'application/x-ndjson': { schema }, 'text/plain': { schema } }
 }
 
 function linesOf(lines: readonly z.ZodType[]): z.ZodType {
@@ -146,30 +184,26 @@ function nameOf(schema: z.ZodType): string {
   return schema.meta()?.id as string
 }
 
-function pathIdsOf(path: string): Readonly<Record<string, z.ZodType>> | undefined {
-  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string)
-  if (names.length === 0) return undefined
-  return Object.fromEntries(
-    names.map((name) => {
-      const known = name === 'id' ? PATH_IDS.find(([start]) => path.startsWith(start))?.[1] : NAMED_IDS[name]
-      if (known === undefined) throw new Error(`${path} has a parameter that the OpenAPI document does not describe.`)
-      return [name, known.meta({ description: 'An unknown or malformed id is answered with 404.' })]
-    }),
-  )
+function paramsOf(params: NonNullable<Operation['params']>) {
+  const described = Object.entries(params).map(([name, id]) => [
+    name,
+    id.meta({ description: 'An unknown or malformed id gets 404.' }),
+  ])
+  return z.object(Object.fromEntries(described))
 }
 
-function scopesText({ scopes }: Route): string {
+function scopesText({ scopes }: Operation): string {
   if ('any' in scopes) return `Scope: ${scopes.any.join(' or ')}.`
   return scopes.all.length === 0 ? 'Any key.' : `Scope: ${scopes.all.join(' and ')}.`
 }
 
-function problemsOf(route: Route) {
-  const codes = new Set<ErrorCode>([...EVERYWHERE, ...route.problems])
-  if (!('all' in route.scopes && route.scopes.all.length === 0)) codes.add('insufficient_scope')
-  if (route.body !== undefined)
+function problemsOf(operation: Operation) {
+  const codes = new Set<ErrorCode>([...EVERYWHERE, ...operation.problems])
+  if (!('all' in operation.scopes && operation.scopes.all.length === 0)) codes.add('insufficient_scope')
+  if (operation.body !== undefined)
     for (const code of ['malformed_json', 'body_too_large', 'unsupported_media_type'] as const) codes.add(code)
   codes.add('validation_failed')
-  if (route.replay !== undefined) codes.add('idempotency_key_reused')
+  if (operation.takesKey === true) codes.add('idempotency_key_reused')
   const byStatus = new Map<number, ErrorCode[]>()
   for (const code of codes) byStatus.set(ERRORS[code].status, [...(byStatus.get(ERRORS[code].status) ?? []), code])
   return Object.fromEntries(

@@ -1,9 +1,9 @@
-/** Errors become answers here and nowhere else. Callers see the text of the catalogue; causes go to the log. */
+/** The only place that turns errors into answers. Callers see the text of the catalogue; causes go to the log. */
 import { ERRORS, type ErrorCode, type Problem } from '@countersign/contract'
-import { BudgetBusyError } from '@countersign/store-port/ledger'
-import { StoreUnavailableError } from '@countersign/store-port/store'
 import { DomainError } from '../domain-error.js'
 import type { Log } from '../ports/log.js'
+import { StoreUnavailableError } from '../ports/store/errors.js'
+import { BudgetBusyError } from '../ports/store/ledger.js'
 import type { Reply } from './reply.js'
 
 export function problemReply(error: unknown, requestId: string, log: Log): Reply {

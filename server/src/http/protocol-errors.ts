@@ -17,8 +17,10 @@ import { headOf } from './send.js'
 interface ProtocolError {
   readonly status: number
   readonly detail: string
+  /** A place in the request; absent when no part can be named. */
+  readonly pointer?: string
   readonly code?: ErrorCode
-  /** Node's error code. For the log. */
+  /** Node's error code, for the log. */
   readonly cause?: string
 }
 
@@ -29,24 +31,30 @@ export interface ProtocolErrorsDeps {
   readonly connections: Connections
 }
 
-/** How long a caller may still send after a protocol error: a connection that is reset at once could lose the answer. */
+/**
+ * How long a caller may keep sending after a protocol error: resetting the connection at once could lose the answer.
+ */
 const LINGER_MS = 1000
 
-const NO_HOST: ProtocolError = { status: 400, detail: 'The Host header is missing.' }
-const UNKNOWN_EXPECTATION: ProtocolError = { status: 417, detail: 'The Expect header must be 100-continue.' }
+const NO_HOST: ProtocolError = { status: 400, pointer: '/Host', detail: 'The Host header is missing.' }
+const UNKNOWN_EXPECTATION: ProtocolError = {
+  status: 417,
+  pointer: '/Expect',
+  detail: 'The Expect header must be 100-continue.',
+}
 
 export class ProtocolErrors {
   private readonly failed = new WeakSet<Socket>()
 
   constructor(private readonly deps: ProtocolErrorsDeps) {}
 
-  /** To be called before the server listens. The server must leave the check of the header Host to `accepts`. */
+  /** Call this before the server listens. The server must leave the check of the Host header to `accepts`. */
   watch(server: Server): void {
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.onClientError(error, socket as Socket))
     server.on('checkExpectation', (req, res) => this.answer(req, res, UNKNOWN_EXPECTATION))
   }
 
-  /** To be called for every request. False when the request was answered here. */
+  /** Call this for every request. Returns false when it has answered the request. */
   accepts(req: IncomingMessage, res: ServerResponse): boolean {
     // RFC 9112, 3.2.
     if (req.headers.host !== undefined || req.httpVersion !== '1.1') return true
@@ -56,7 +64,7 @@ export class ProtocolErrors {
 
   private onClientError(cause: NodeJS.ErrnoException, socket: Socket): void {
     const error = protocolErrorOf(cause)
-    // A parser that has failed reports the error again for all bytes that follow.
+    // A failed parser reports the error again for all following bytes.
     if (error !== null && this.failed.has(socket)) return
     if (error === null || !socket.writable) {
       socket.destroy()
@@ -68,7 +76,7 @@ export class ProtocolErrors {
 
   /** Earlier requests of the connection are answered first. */
   private answerInOrder(socket: Socket, error: ProtocolError): void {
-    // The answer before was the last one of the connection.
+    // The previous answer was the last one of the connection.
     if (!socket.writable) return
     const { own, before } = this.deps.connections.arriving(socket)
     if (before !== undefined) before.res.once('close', () => this.answerInOrder(socket, error))
@@ -96,10 +104,14 @@ export class ProtocolErrors {
     return [`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}`, ...lines, '', text].join('\r\n')
   }
 
-  private reply({ status, detail, code = 'validation_failed', cause }: ProtocolError, req?: IncomingMessage) {
+  private reply(
+    { status, detail, pointer = '', code = 'validation_failed', cause }: ProtocolError,
+    req?: IncomingMessage,
+  ) {
     const { ids, log } = this.deps
     const requestId = requestIdOf(req?.headers['x-request-id'], ids)
-    const problem = problemReply(new DomainError(code, { detail }), requestId, log)
+    const errors = code === 'validation_failed' && { errors: [{ pointer, detail }] }
+    const problem = problemReply(new DomainError(code, { detail, ...errors }), requestId, log)
     const text = JSON.stringify({ ...(problem.body as object), status })
     log.info({ request_id: requestId, status, cause }, 'rejected an invalid HTTP request')
     const head = headOf(problem.headers, requestId)

@@ -1,13 +1,13 @@
 /** The pages that need no API key: health, public signing keys, metrics, and the API's description for programs and people. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { withDeadline } from '@countersign/concurrency'
-import type { Store } from '@countersign/store-port/store'
+import { withDeadline } from '../concurrency/with-deadline.js'
 import { DomainError } from '../domain-error.js'
 import type { StoreClock } from '../ports/clock.js'
 import type { Log } from '../ports/log.js'
 import type { Metrics } from '../ports/metrics.js'
 import type { Signer } from '../ports/signer.js'
+import type { Store } from '../ports/store/store.js'
 import type { Freshness } from '../state/freshness.js'
 import type { BodySource } from './body.js'
 import { errorsPage } from './errors-page.js'
@@ -20,7 +20,7 @@ export interface PublicPagesDeps {
   readonly jwks: () => Promise<ReturnType<Signer['jwks']>>
   readonly store: Pick<Store, 'ping'>
   readonly metrics: Pick<Metrics, 'exposition'>
-  /** The bearer token that reading the metrics requires; null when they are public. */
+  /** The bearer token required to read the metrics; null when they are public. */
   readonly metricsToken: string | null
   /** False once the server shuts down. */
   readonly isServing: () => boolean
@@ -30,7 +30,7 @@ export interface PublicPagesDeps {
   readonly openApi: () => unknown
 }
 
-/** What is at a path for everybody. A GET also answers HEAD. */
+/** A page that needs no key. A GET page also answers HEAD. */
 export interface PublicPage {
   readonly path: string
   /** GET when absent. */
@@ -38,7 +38,9 @@ export interface PublicPage {
   readonly answer: (headers: IncomingHttpHeaders, body: BodySource) => Reply | Promise<Reply>
 }
 
-/** The reference is a page of the dashboard. An application that has no dashboard shows the description for programs. */
+/**
+ * The reference is a page of the dashboard. An application without the dashboard links to the OpenAPI document instead.
+ */
 export const referenceElsewhere: PublicPage = {
   path: '/docs',
   answer: () => ({ status: 307, headers: { Location: 'openapi.json' }, text: '' }),
@@ -48,7 +50,7 @@ const PING_DEADLINE_MS = 1000
 const PING_AGE_MS = 1000
 
 export function publicPages(deps: PublicPagesDeps): PublicPage[] {
-  // Built on the first request, so that they do not delay the start.
+  // Built on the first request, so that it does not delay the start.
   const openApi = once(() => {
     const text = JSON.stringify(deps.openApi())
     return asBytes({ status: 200, headers: { 'Content-Type': 'application/json' }, text })
@@ -72,7 +74,7 @@ export function publicPages(deps: PublicPagesDeps): PublicPage[] {
   ]
 }
 
-/** However many callers leave such a page unread, it is in memory once. */
+/** Keeps a single copy in memory, even if many callers leave the page unread. */
 function asBytes(page: Reply): Reply {
   return page.text === undefined ? page : { ...page, text: Buffer.from(page.text) }
 }
@@ -85,7 +87,7 @@ function once<T>(make: () => T): () => T {
   }
 }
 
-/** One ping of the store answers all requests within a second: this endpoint has no key and no rate limit. */
+/** One ping of the store answers all requests within a second, because this endpoint has no key and no rate limit. */
 function sharedPing(ping: () => Promise<string | null>): () => Promise<string | null> {
   let last: { readonly at: number; readonly answer: Promise<string | null> } | null = null
   return () => {

@@ -1,6 +1,6 @@
 import { DomainError } from '../domain-error.js'
 
-/** One token bucket for each API key, in this process alone. */
+/** One token bucket per API key, local to this process. */
 export class RateLimit {
   private readonly buckets = new Map<string, { tokens: number; at: number }>()
 
@@ -15,7 +15,7 @@ export class RateLimit {
     throw new DomainError('rate_limited', { detail: `Retry in ${waitSeconds} s.`, headers })
   }
 
-  /** Takes a token and returns null. Without a token, returns after how many seconds (1 or more) there is one. */
+  /** Takes a token and returns null. If none is left, returns the seconds until the next one, at least 1. */
   take(keyId: string, nowMs: number = performance.now()): number | null {
     if (this.perSecond === 0) return null
     const bucket = this.buckets.get(keyId) ?? { tokens: this.perSecond, at: nowMs }

@@ -1,21 +1,21 @@
-/** What a handler answers. The body is one of three, or absent. */
+/** The answer of a handler. Its body is one of the next three members, or absent. */
 export interface Reply {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
-  /** To be sent as JSON. */
+  /** A body to send as JSON. */
   readonly body?: unknown
-  /** To be sent as it is. */
+  /** A body to send unchanged. */
   readonly text?: string | Buffer
-  /** To be sent piece by piece, as fast as the caller reads. Only of a route that `isUnbounded`. */
+  /** A body to send piece by piece, as fast as the caller reads. Only for a route that `isUnbounded`. */
   readonly stream?: AsyncIterable<string | Uint8Array>
-  /** Aborted to cut the stream off, also while its caller does not read. */
+  /** Abort it to end the stream, even if the caller is not reading. */
   readonly cutOff?: AbortSignal
 }
 
-/** A reply with what the response and the log need besides. */
+/** A reply, with what else the response and the log need. */
 export interface Answer {
   readonly reply: Reply
   readonly requestId: string
-  /** The API key of the caller; undefined when there was none that is valid. */
+  /** The caller's API key; undefined when the request had no valid one. */
   readonly keyId: string | undefined
 }

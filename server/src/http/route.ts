@@ -1,82 +1,85 @@
 /**
- * The definition of an endpoint. The table of routes drives the server, the OpenAPI document and the tests of every endpoint.
+ * Defines how the server performs the operations of the contract. The server and the tests of every endpoint use the
+ * routes.
  */
-import type { ErrorCode, Scope } from '@countersign/contract'
-import type { z } from 'zod'
+import {
+  type BodyOf,
+  OPERATIONS,
+  type Operation,
+  type OperationName,
+  type Operations,
+  type ParamsOf,
+  type QueryOf,
+} from '@countersign/contract/operations'
 import type { Caller } from '../caller.js'
 import type { IdempotencyDraft } from '../use-cases/idempotency.js'
-import type { Pause } from './long-work.js'
+import type { Pause, Place } from './long-work.js'
+import type { Patience } from './places.js'
 import type { Reply } from './reply.js'
 
-export interface Call<Body = unknown, Query = unknown> {
+/**
+ * A request with its caller, and with the body and query as parsed by the schemas of the operation. Use cases take the
+ * members that they need.
+ */
+export interface Call<Body = unknown, Query = unknown, Params = Readonly<Record<string, string>>> {
   readonly caller: Caller
-  readonly params: Readonly<Record<string, string>>
+  /** The path of the operation, such as `/v1/policies/{id}`. */
+  readonly path: string
+  readonly params: Params
   readonly body: Body
   readonly query: Query
   readonly ifMatch: string | undefined
+  readonly ifNoneMatch: string | undefined
   readonly lastEventId: string | undefined
   readonly requestId: string
   readonly idempotency: IdempotencyDraft | null
-  /** What `replay.fingerprint` made of the body; null without an idempotency key. */
+  /** The result of `replay.fingerprint` for the body; null without an idempotency key. */
   readonly fingerprint: string | null
   /** False once the caller has disconnected. */
   readonly isWanted: () => boolean
-  /** Aborted when the caller disconnects or the server shuts down. For a route that `isUnbounded`. */
+  /** Aborted when the caller disconnects or the server shuts down. Only for a route that `isUnbounded`. */
   readonly signal: () => AbortSignal
   /**
-   * The caller, as of now. For a route that `isUnbounded`, and may go on for long.
+   * Returns the caller as of now. Only for a route that `isUnbounded`, which may run for long.
    *
-   * @throws DomainError what answers a new request of a caller who may not call any more
+   * @throws DomainError the error that a new request would get once the caller has lost access
    */
   readonly callerNow: () => Caller
   /** How long authentication took. */
   readonly authMs: number
   /** Await it between the pieces of long work. */
   readonly pause: Pause
-}
-
-/** Which scopes a caller needs: all of a list, one of a list, or none (`all: []`). */
-export type ScopeRule = { readonly all: readonly Scope[] } | { readonly any: readonly Scope[] }
-
-export interface RouteBody {
-  readonly schema: z.ZodType
-  readonly maxBytes: number
-  readonly maxDepth: number
-  /** The maximal depth of the values of these members: they are bodies of another route. */
-  readonly memberDepth?: Readonly<Record<string, number>>
-  /** Whether an empty body means `{}`. */
-  readonly mayBeEmpty?: boolean
+  /** Waits for something else. During the wait, the call of a route that `isLong` holds no place. */
+  readonly outside: Place['outside']
+  /**
+   * Runs a piece of the work in a place for long calls. For a route that `isUnbounded`: it must not hold a place for as
+   * long as its caller keeps reading.
+   *
+   * @throws DomainError rate_limited
+   */
+  readonly inPlace: <T>(work: (place: Place) => Promise<T>, patience: Patience) => Promise<T>
 }
 
 /** A POST that creates or changes something may carry an Idempotency-Key. */
-interface RouteReplay {
-  /** Two bodies with the same fingerprint are the same; the hash of the canonical JSON when absent. */
-  readonly fingerprint?: (body: unknown) => string
-  /** The object that the first call returned, in its present state. */
-  readonly present: (call: Call, subject: string) => Promise<Content>
-  /** Throws the errors that come before `idempotency_key_reused`: of the body's content, 403 and 404. */
-  readonly assertAllowed?: (call: Call) => unknown
+interface RouteReplay<Repeated extends Pick<Call, 'body'> = Call> {
+  /** Two bodies with the same fingerprint count as equal. Without it, the hash of the canonical JSON is compared. */
+  readonly fingerprint?: (body: Repeated['body']) => string
+  /** Returns the object that the first call returned, in its present state. */
+  readonly present: (call: Repeated, subject: string) => Promise<Content>
+  /** Throws the errors that come before `idempotency_key_reused`: those about the body's content, 403 and 404. */
+  readonly assertAllowed?: (call: Repeated) => unknown
   /**
-   * Whether the handler calls `idempotency.assertNew` before it takes anything, and so may run before anybody has looked
-   * for a record. A repeated call is then found when its write meets the record of the first.
+   * Whether the handler calls `idempotency.assertNew` before it takes anything. Then it may run before the record is
+   * looked up, and a repeated call is found when its write meets the record of the first.
    */
   readonly looksBeforeTaking?: boolean
 }
 
-/** What a handler answers. The status is that of the route, and of a repeated call that of the first one. */
-type Content = Omit<Reply, 'status'>
-
-interface RouteAnswer {
-  readonly status: number
-  readonly description: string
-  readonly schema?: z.ZodType
-  /** The answer is a stream of server-sent events; what each of them has as its `data`. */
-  readonly events?: z.ZodType
-  /** The answer is a stream of lines of JSON; what each of them is one of. */
-  readonly lines?: readonly z.ZodType[]
-  /** Optional where a replay has none. */
-  readonly headers?: Readonly<Record<string, z.ZodType<string | undefined>>>
-}
+/**
+ * The answer of a handler. Without its own status, it gets that of the operation; a repeated call gets the first
+ * call's.
+ */
+type Content = Omit<Reply, 'status'> & { readonly status?: number }
 
 /** A long poll: the answer is the state after the wait. */
 interface RouteLongPoll<Waiting = Call> {
@@ -85,30 +88,20 @@ interface RouteLongPoll<Waiting = Call> {
   readonly wait: (call: Waiting, ms: number) => Promise<void>
 }
 
-export interface Route {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** As OpenAPI writes it: `/v1/policies/{id}`. */
-  readonly path: string
-  /** `<resource>.<verb>`: the name of the use case and of the client's method. */
+/** An operation of the contract with its implementation in this server. */
+export interface Route extends Operation {
+  /** `<resource>.<verb>`, as in the table of operations. */
   readonly name: string
-  readonly summary: string
-  readonly scopes: ScopeRule
-  readonly body?: RouteBody
-  /** The query parameters, as strings. Others are rejected. */
-  readonly query?: z.ZodObject
   readonly replay?: RouteReplay
-  readonly answer: RouteAnswer
-  /** The problems of this route, in addition to those of every route. */
-  readonly problems: readonly ErrorCode[]
   readonly longPoll?: RouteLongPoll
   /**
-   * Whether it changes state that processes keep in memory, or depends on it. Such a change first catches up with the store, so
-   * that it does not use older state.
+   * Whether it changes, or depends on, state that processes keep in memory. Such a call first catches up with the
+   * store, so that it does not use older state.
    */
   readonly isChange?: boolean
-  /** Whether it only reads and may take long, as lists and simulations do. Such calls take turns. */
+  /** Whether it only reads and may take long, such as lists and simulations. Such a call runs in a place. */
   readonly isLong?: boolean
-  /** Whether it takes as long as there is something to do or to tell, as a stream. No deadline ends it. */
+  /** Whether it runs for as long as it has work or data to send, such as a stream. No deadline ends it. */
   readonly isUnbounded?: boolean
   readonly handle: (call: Call) => Promise<Content>
 }
@@ -118,28 +111,27 @@ export async function handled(route: Route, call: Call): Promise<Reply> {
   return { status: route.answer.status, ...(await route.handle(call)) }
 }
 
-/** Whether it only reads. Its answer can be replaced by an error, because nothing happened. */
+/** Whether it only reads. Then an error can still replace its answer, because nothing has changed. */
 export function isReading({ method, isLong }: Route): boolean {
   return method === 'GET' || isLong === true
 }
 
-interface RouteDefinition<Body extends z.ZodType, Query extends z.ZodObject>
-  extends Omit<Route, 'body' | 'query' | 'handle' | 'replay' | 'longPoll'> {
-  readonly body?: RouteBody & { readonly schema: Body }
-  readonly query?: Query
-  readonly replay?: {
-    readonly fingerprint?: (body: z.output<Body>) => string
-    readonly present: (call: Call<z.output<Body>, z.output<Query>>, subject: string) => Promise<Content>
-    readonly assertAllowed?: (call: Call<z.output<Body>, z.output<Query>>) => unknown
-    readonly looksBeforeTaking?: boolean
-  }
-  readonly longPoll?: RouteLongPoll<Call<z.output<Body>, z.output<Query>>>
-  readonly handle: (call: Call<z.output<Body>, z.output<Query>>) => Promise<Content>
-}
+export type CallOf<Name extends OperationName> = Call<BodyOf<Name>, QueryOf<Name>, ParamsOf<Name>>
 
-/** Gives the handler the types of the route's body and query. The API validates both before it calls the handler. */
-export function route<Body extends z.ZodType, Query extends z.ZodObject>(
-  definition: RouteDefinition<Body, Query>,
-): Route {
-  return definition as unknown as Route
+/** A route that takes an Idempotency-Key also defines the answer to a repeated call. */
+type RouteDefinition<Name extends OperationName> = Pick<Route, 'isChange' | 'isLong' | 'isUnbounded'> & {
+  readonly longPoll?: RouteLongPoll<CallOf<Name>>
+  readonly handle: (call: CallOf<Name>) => Promise<Content>
+} & (Operations[Name] extends { readonly takesKey: true } ? { readonly replay: RouteReplay<CallOf<Name>> } : object)
+
+/**
+ * Builds the routes of operations, by name. Each handler gets the types of its operation: the API validates body and
+ * query before it calls the handler. A list may take long.
+ */
+export function routesOf<Name extends OperationName>(definitions: { readonly [Each in Name]: RouteDefinition<Each> }) {
+  const routes = Object.entries<object>(definitions).map(([name, definition]) => {
+    const operation: Operation = OPERATIONS[name as Name]
+    return [name, { name, ...operation, isLong: operation.isPage === true, ...definition }]
+  })
+  return Object.fromEntries(routes) as Readonly<Record<Name, Route>>
 }

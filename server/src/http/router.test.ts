@@ -1,18 +1,17 @@
 import { expect, test } from 'vitest'
-import { type Route, route } from './route.js'
+import type { Route } from './route.js'
 import { Router } from './router.js'
 
-const of = (method: Route['method'], path: string): Route =>
-  route({
-    method,
-    path,
-    name: `${method} ${path}`,
-    summary: '',
-    scopes: { all: [] },
-    answer: { status: 200, description: '' },
-    problems: [],
-    handle: async () => ({}),
-  })
+const of = (method: Route['method'], path: string): Route => ({
+  method,
+  path,
+  name: `${method} ${path}`,
+  summary: '',
+  scopes: { all: [] },
+  answer: { status: 200, description: '' },
+  problems: [],
+  handle: async () => ({}),
+})
 
 const router = new Router([
   of('GET', '/v1/keys'),
@@ -57,5 +56,5 @@ test.each([
 
 test('a method that is not there is told which ones are, and counts for the path', () => {
   const found = router.find('PUT', '/v1/keys/key_1')
-  expect(found).toMatchObject({ template: '/v1/keys/{id}', error: { headers: { Allow: 'GET, DELETE' } } })
+  expect(found).toMatchObject({ template: '/v1/keys/{id}', error: { headers: { Allow: 'GET, HEAD, DELETE' } } })
 })

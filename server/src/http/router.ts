@@ -1,7 +1,7 @@
 import { DomainError } from '../domain-error.js'
 import type { Route } from './route.js'
 
-/** What is at a path: a route, or the error that answers the request. */
+/** The result of looking up a path: a route, or the error that answers the request. */
 export type Found =
   | { readonly template: string; readonly route: Route; readonly params: Readonly<Record<string, string>> }
   | { readonly template: string | null; readonly route: null; readonly error: DomainError }
@@ -9,17 +9,17 @@ export type Found =
 /** The routes of one path. */
 interface Place {
   readonly template: string
-  /** Matches the paths of the template; a parameter is a segment that is not empty. */
+  /** Matches the paths of the template; a parameter matches one non-empty segment. */
   readonly form: RegExp
   readonly routes: Map<string, Route>
 }
 
-/** Finds the route of a path. A literal segment comes before a parameter: `self` in `/v1/keys/self` is not an id. */
+/** Finds the route of a path. A literal segment wins over a parameter: `self` in `/v1/keys/self` is not an id. */
 export class Router {
   private readonly places = new Map<string, Place>()
 
   constructor(routes: readonly Route[]) {
-    // A brace comes after all other characters of a template.
+    // Relies on a brace sorting after all other characters of a template.
     for (const route of routes.toSorted((one, other) => (one.path < other.path ? -1 : Number(one.path > other.path)))) {
       const { method, path } = route
       const place = this.places.get(path) ?? { template: path, form: formOf(path), routes: new Map() }
@@ -42,7 +42,7 @@ export class Router {
       for (const [name, value] of Object.entries(form.exec(path)?.groups ?? {}))
         params[name] = decodeURIComponent(value)
     } catch {
-      // What cannot be decoded does not exist.
+      // A path that cannot be decoded does not exist.
       return { template, route: null, error: new DomainError('not_found') }
     }
     return { template, route, params }
@@ -58,7 +58,8 @@ function formOf(template: string): RegExp {
   return new RegExp(`^${template.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`)
 }
 
-export function methodNotAllowed(allowed: readonly string[]): DomainError {
-  const list = allowed.join(', ')
+/** HEAD is allowed wherever GET is. */
+export function methodNotAllowed(methods: readonly string[]): DomainError {
+  const list = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : method)).join(', ')
   return new DomainError('method_not_allowed', { detail: `Allowed methods: ${list}.`, headers: { Allow: list } })
 }

@@ -1,8 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { addAbortSignal, pipeline, Readable } from 'node:stream'
+import type { Problem } from '@countersign/contract'
+import { refusalText } from '../state/event-stream-text.js'
 import type { Answer, Reply } from './reply.js'
 
-/** The headers of every response: as helmet sets them, with a policy under which nothing may load. */
+/** The headers of every response: those that helmet sets, with a policy that allows no content to load. */
 export const SECURITY_HEADERS = {
   'Content-Security-Policy': "default-src 'none';base-uri 'none';form-action 'none';frame-ancestors 'none'",
   'Cross-Origin-Opener-Policy': 'same-origin',
@@ -18,47 +20,49 @@ export const SECURITY_HEADERS = {
   'X-XSS-Protection': '0',
 }
 
-/** Names and values in turn, as `writeHead` takes them fastest. */
+/** Names and values alternate, the form that `writeHead` processes fastest. */
 const BLOCK = Object.entries({ ...SECURITY_HEADERS, 'Cache-Control': 'no-store' }).flat()
 
-/** How much of a rejected body is read: its sender then gets the answer, and not a reset connection. */
+/** How many bytes of a rejected body are read, so that its sender gets the answer instead of a reset connection. */
 export const DISCARDED_BYTES = 1024 * 1024
 
-/** Answers are written in chunks: a reader makes visible progress with each chunk that it reads. */
+/** Answers are written in chunks, so that a reader makes visible progress with each chunk. */
 const CHUNK_BYTES = 16 * 1024
 
-export interface SendOptions {
-  /** Whether the connection is to close after this response. */
-  readonly isLast: boolean
-  /** Called with the size in bytes before they are written; of a stream, with that of the piece that is not taken yet. */
+interface StreamOptions {
+  /**
+   * Called with the size in bytes before they are written; for a stream, with the size of each piece that is not taken
+   * yet.
+   */
   readonly hold?: (bytes: number) => void
-  /** Called when a stream fails, which cuts its response off. */
+  /** Called when a stream fails; its response is then cut off. */
   readonly failed?: (error: unknown) => void
 }
 
-/** Sends an answer. Only protocol errors write a response without it. */
+export interface SendOptions extends StreamOptions {
+  /** Whether the connection closes after this response. */
+  readonly isLast: boolean
+}
+
+/** Sends an answer. Only protocol errors are written without it. */
 export function send(
   req: IncomingMessage,
   res: ServerResponse,
   { reply, requestId }: Answer,
-  { isLast, hold, failed }: SendOptions,
+  { isLast, ...options }: SendOptions,
 ): void {
-  const { status, stream, cutOff, text = reply.body === undefined ? undefined : JSON.stringify(reply.body) } = reply
+  if (res.headersSent) {
+    goOn(res, reply, options)
+    return
+  }
+  const { status, stream, text = reply.body === undefined ? undefined : JSON.stringify(reply.body) } = reply
   const head = headOf(reply.headers, requestId)
   const isUnread = !req.complete && !(Number(req.headers['content-length']) <= DISCARDED_BYTES)
   if (isLast || (isUnread && status >= 400)) head.push('Connection', 'close')
   if (text === undefined) {
     res.writeHead(status, head)
     if (stream === undefined || req.method === 'HEAD') res.end()
-    // What ends one of the two ends the other: an error cuts the response off, and a caller who leaves ends the stream.
-    else {
-      const source = Readable.from(piecesOf(stream, hold))
-      if (cutOff !== undefined) addAbortSignal(cutOff, source)
-      pipeline(source, res, (error) => {
-        const isWanted = error?.code === 'ERR_STREAM_PREMATURE_CLOSE' || error?.code === 'ABORT_ERR'
-        if (error && !isWanted) failed?.(error)
-      })
-    }
+    else pipe(res, stream, reply, options)
     return
   }
   if (reply.headers?.['Content-Type'] === undefined) head.push('Content-Type', 'application/json')
@@ -69,12 +73,37 @@ export function send(
     res.end()
     return
   }
-  hold?.(bytes)
+  options.hold?.(bytes)
   if (bytes <= CHUNK_BYTES) res.end(text)
   else Readable.from(chunksOf(typeof text === 'string' ? Buffer.from(text) : text)).pipe(res)
 }
 
-/** The headers of a reply: names and values in turn. Its own ones come before those that every response has. */
+/** Continues the response of a reader of live events that waited for the start and already has its headers. */
+function goOn(res: ServerResponse, reply: Reply, options: StreamOptions): void {
+  if (reply.stream !== undefined) pipe(res, reply.stream, reply, options)
+  else res.end(refusalText(reply.body as Problem))
+}
+
+/**
+ * Connects the two ends: an error in the stream cuts the response off, and a caller that disconnects ends the stream.
+ */
+function pipe(
+  res: ServerResponse,
+  stream: NonNullable<Reply['stream']>,
+  { cutOff }: Reply,
+  { hold, failed }: StreamOptions,
+): void {
+  const source = Readable.from(piecesOf(stream, hold))
+  if (cutOff !== undefined) addAbortSignal(cutOff, source)
+  pipeline(source, res, (error) => {
+    const isWanted = error?.code === 'ERR_STREAM_PREMATURE_CLOSE' || error?.code === 'ABORT_ERR'
+    if (error && !isWanted) failed?.(error)
+  })
+}
+
+/**
+ * Returns the headers of a reply, names and values alternating. Its own headers come before those of every response.
+ */
 export function headOf(headers: Reply['headers'], requestId: string): string[] {
   const head = BLOCK.slice()
   for (const name in headers) {
@@ -86,7 +115,7 @@ export function headOf(headers: Reply['headers'], requestId: string): string[] {
   return head
 }
 
-/** A stream in chunks. One that is not taken yet is held. */
+/** Yields a stream in chunks, and counts each chunk until it is taken. */
 async function* piecesOf(stream: AsyncIterable<string | Uint8Array>, hold?: (bytes: number) => void) {
   for await (const piece of stream) {
     for (const chunk of chunksOf(typeof piece === 'string' ? Buffer.from(piece) : piece)) {

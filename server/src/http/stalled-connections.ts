@@ -1,23 +1,26 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { poll } from '@countersign/concurrency'
+import { poll } from '../concurrency/poll.js'
 import type { Log } from '../ports/log.js'
 
-/** How long a connection may read nothing of its answer. */
+/** How long a connection may leave its answer unread. */
 const STALLED_AFTER_MS = 30_000
-/** How many checks in a row have to see that. Checks are counted instead of time: a suspended process checks nothing. */
+/**
+ * How many checks in a row must see no progress. It counts checks instead of time, because a suspended process checks
+ * nothing.
+ */
 export const CHECKS = 30
 
 interface Progress {
-  /** What the connection has read; null when it has no unread bytes. */
+  /** The bytes that the connection has read; null when it has no unread bytes. */
   readonly bytes: number | null
-  /** How many checks in a row have seen no more. */
+  /** How many checks in a row saw no progress. */
   readonly checks: number
 }
 
 /**
- * Closes connections that do not read their answers, which would otherwise stay in memory for ever. A connection without an
- * answer to read stays open. Answers are sent in chunks, so that a slow reader makes visible progress.
+ * Closes connections that do not read their answers, which would otherwise stay in memory forever. A connection without
+ * an unread answer stays open. Answers are sent in chunks, so that a slow reader makes visible progress.
  */
 export class StalledConnections {
   private readonly connections = new Map<Socket, Progress>()

@@ -1,11 +1,11 @@
 import { DomainError } from '../domain-error.js'
 
-/** How many bytes of answers to one API key may be unread. */
+/** How many unread bytes of answers one API key may have. */
 const BYTES_PER_KEY = 16 * 1024 * 1024
 
 /**
- * Counts the bytes in memory that callers have not read yet, by API key. Above a limit the key gets no answers that can be
- * large. It can still decide and change things: such an answer is at most as large as a policy.
+ * Counts, by API key, the bytes in memory that callers have not read yet. Above the limit a key gets no answers that
+ * can be large. It can still decide and make changes: such an answer is never larger than a policy.
  */
 export class UnreadAnswers {
   private readonly bytes = new Map<string, number>()
@@ -17,7 +17,7 @@ export class UnreadAnswers {
     return [...this.bytes.values()].reduce((sum, bytes) => sum + bytes, 0)
   }
 
-  /** The error for a key above its limit, else null. */
+  /** Returns the error for a key above its limit, else null. */
   overLimit(keyId: string): DomainError | null {
     if ((this.bytes.get(keyId) ?? 0) < this.bytesPerKey) return null
     return new DomainError('rate_limited', {
@@ -32,7 +32,7 @@ export class UnreadAnswers {
     if (error !== null) throw error
   }
 
-  /** Counts an answer. @returns to be called when its last byte is sent or its connection has closed */
+  /** Counts an answer. @returns a function to call when its last byte is sent or its connection has closed */
   hold(keyId: string, bytes: number): () => void {
     this.bytes.set(keyId, (this.bytes.get(keyId) ?? 0) + bytes)
     return () => {

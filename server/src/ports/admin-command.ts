@@ -1,5 +1,5 @@
 import type { KeyCreate } from '@countersign/contract'
-import type { KeySecret } from '@countersign/store-port/documents'
+import type { KeySecret } from './store/documents.js'
 
 /** Creates an API key. Only the operator knows the text of its secret. */
 export interface CreateKeyCommand {
@@ -12,8 +12,13 @@ interface ConfirmClockCommand {
   readonly clock: 'confirm'
 }
 
-/** What the operator asks of a running server, on the server's own machine. */
-export type AdminCommand = CreateKeyCommand | ConfirmClockCommand
+/** Accepts that the audit log in the store does not extend what this server has signed. */
+interface AcceptRewriteCommand {
+  readonly audit: 'accept-rewrite'
+}
 
-/** Done (a created key is durable), or refused for good; `refused` is a sentence for the operator. */
+/** A request of the operator to a running server, on the server's own machine. */
+export type AdminCommand = CreateKeyCommand | ConfirmClockCommand | AcceptRewriteCommand
+
+/** Done (a created key is durable), or permanently refused; `refused` is a sentence for the operator. */
 export type CommandResult = { readonly done: true } | { readonly refused: string }

@@ -1,4 +1,4 @@
-/** The one source of time. Within a process it never goes back. */
+/** The only source of time. Within a process it never goes back. */
 export interface Clock {
   now(): Date
 }
@@ -7,7 +7,6 @@ export interface Clock {
 export interface ClockJump {
   /** How far ahead, in milliseconds. */
   readonly aheadMs: number
-  /** The time of the system clock. */
   readonly systemTime: Date
   /** When the system clock is trusted without a confirmation. */
   readonly believedAt: Date
@@ -17,7 +16,7 @@ export interface ClockJump {
 export interface StoreClock extends Clock {
   /** From now on `now` returns no time before `earliest`. */
   startFrom(earliest: Date): void
-  /** The jump that is in doubt, else null. */
+  /** Returns the jump that is in doubt, or null. */
   jump(): ClockJump | null
   /** The operator confirms the system clock: time continues from it. Does nothing without a jump. */
   confirm(): void

@@ -1,5 +1,5 @@
 import type { LiveEvent } from '@countersign/contract'
-import type { Positions } from '@countersign/store-port/feed'
+import type { Positions } from './store/feed.js'
 
 export interface ErasedRequest {
   readonly decision_id: string
@@ -10,14 +10,25 @@ export interface ErasedRequest {
 export interface LivePage {
   readonly events: readonly {
     readonly event: LiveEvent
-    /** Where the entry is that tells of it. An entry has at most one live event. */
+    /** The position of the event's entry. An entry has at most one live event. */
     readonly log: string
     readonly index: number
-    /** Behind this event and all before it. */
+    /** The positions after this event and everything before it. */
     readonly positions: Positions
   }[]
-  /** Requests that were erased meanwhile. What was made before of the events of these decisions may hold them. */
+  /** Requests that were erased since. Earlier events of these decisions may contain them. */
   readonly erased: readonly ErasedRequest[]
-  /** Behind all that was read, also what is no live event. */
+  /** The positions after everything that was read, including entries without a live event. */
   readonly positions: Positions
+}
+
+/** Finds live events in the logs. */
+export interface LiveSource {
+  /**
+   * Reads the live events after these positions, oldest first, from at most `limit` entries. Null: reads none, and
+   * returns the present end.
+   *
+   * @throws StoreUnavailableError
+   */
+  readEvents(from: Positions | null, limit: number): Promise<LivePage>
 }

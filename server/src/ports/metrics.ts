@@ -1,8 +1,8 @@
 import type { Effect, ReasonCode } from '@countersign/contract'
 
 /**
- * The metrics of the server. Every method is fast and never throws. Never pass a text that a caller chose (an id, a path, a
- * name): each new text would create a new series for good.
+ * The metrics of the server. Every method is fast and never throws. Never pass a text that a caller chose (an id, a
+ * path, a name), because each new text would permanently create a new series.
  */
 export interface Metrics {
   /** Counts an answered request. `route` is the template of its path (`/v1/policies/{id}`), null for an unknown path. */
@@ -17,6 +17,12 @@ export interface Metrics {
   watchUnreadBytes(read: () => number): void
   /** Sets the function that counts open streams of live events; called when the metrics are read. */
   watchLiveStreams(read: () => number): void
-  /** All metrics as text, with the media type of that text. */
+  /** Sets the functions that count the long calls in a place, and those that wait; called when the metrics are read. */
+  watchLongCalls(read: { readonly inPlace: () => number; readonly waiting: () => number }): void
+  /** Sets the function that tells whether the audit log was rewritten; called when the metrics are read. */
+  watchLogRewritten(read: () => boolean): void
+  /** Sets the function that counts the audit logs with a gap; called when the metrics are read. */
+  watchLogGaps(read: () => number): void
+  /** Returns all metrics as text, with the media type of that text. */
   exposition(): Promise<{ readonly mediaType: string; readonly text: string }>
 }

@@ -1,6 +1,6 @@
-import type { StoredAgent } from '@countersign/store-port/documents'
+import type { StoredAgent } from '../ports/store/documents.js'
 
-/** The agents that are registered or suspended. A decision needs to know no others. */
+/** The agents that are registered or suspended. Decisions need no others. */
 export class Agents {
   private byId = new Map<string, StoredAgent>()
 

@@ -1,9 +1,9 @@
 /**
- * When the next unclaimed approval ends. Its reservation is released then, so a budget that is asked later must show that
- * room. Covers the approvals that this process knows; the sweeper refreshes it with those of other processes.
+ * When the next unclaimed approval expires. Its reservation is released then, so a budget that is asked later must show
+ * that room. Covers the approvals that this process knows; the sweeper adds those of other processes.
  */
 export class ApprovalEnds {
-  /** For each refresh in progress, the approvals that were noted during it. */
+  /** For each refresh in progress, the first approval that was noted during it. */
   private readonly notedMeanwhile = new Set<{ first: string | null }>()
 
   constructor(private first: string | null) {}
@@ -12,13 +12,13 @@ export class ApprovalEnds {
     return this.first !== null && this.first <= now
   }
 
-  /** Call it when a decision was approved, or may have been. */
+  /** Call this when a decision was approved, or may have been. */
   note(expiresAt: string): void {
     this.first = earlier(this.first, expiresAt)
     for (const noted of this.notedMeanwhile) noted.first = earlier(noted.first, expiresAt)
   }
 
-  /** Reads the first end from the store. Keeps the approvals that are noted during the read. */
+  /** Reads the first expiry from the store. Keeps approvals that are noted during the read. */
   async refresh(read: () => Promise<string | null>): Promise<void> {
     const noted: { first: string | null } = { first: null }
     this.notedMeanwhile.add(noted)

@@ -1,15 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { StoreUnavailableError } from '@countersign/store-port/store'
+import { StoreUnavailableError } from '../ports/store/errors.js'
 
 const FIRST_PAUSE_MS = 5
 const MOST_PAUSES = 9
 
 /**
- * Pauses before a call tries again that found a copy of itself in progress, each time longer. The copy runs in another
- * process, or its caller here gave it up a moment ago.
+ * Pauses before a call retries because it found a copy of itself in progress; each pause is longer. The copy runs in
+ * another process, or its caller here gave it up a moment ago.
  *
  * @param tries how often the call has found the copy, from 1
- * @throws StoreUnavailableError after about 2.5 s: the copy neither ends nor gives anything back; its process may have died
+ * @throws StoreUnavailableError after about 2.5 s: the copy neither ends nor releases anything; its process may have
+ *   died
  */
 export async function waitForCallInProgress(tries: number, cause: unknown): Promise<void> {
   if (tries > MOST_PAUSES)

@@ -1,6 +1,7 @@
-import { ConflictError, StoreUnavailableError } from '@countersign/store-port/store'
 import { describe, expect, test, vi } from 'vitest'
 import { DomainError } from '../domain-error.js'
+import { StoreUnavailableError } from '../ports/store/errors.js'
+import { ConflictError } from '../ports/store/store.js'
 import { Changes } from './changes.js'
 
 test('changes happen one after the other, and one that fails by its own rules stops no other', async () => {
@@ -19,7 +20,7 @@ test('changes happen one after the other, and one that fails by its own rules st
 })
 
 describe('a change with an unknown outcome', () => {
-  test('has the store read anew, after it can have no effect any more and before the next change', async () => {
+  test('has the store read again, after it can have no effect any more and before the next change', async () => {
     let settle = () => {}
     const settled = new Promise<void>((resolve) => {
       settle = resolve

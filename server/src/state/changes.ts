@@ -1,39 +1,41 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { SerialQueue } from '@countersign/concurrency'
-import { ConflictError, StoreUnavailableError } from '@countersign/store-port/store'
+import { SerialQueue } from '../concurrency/serial-queue.js'
 import { DomainError } from '../domain-error.js'
+import { StoreUnavailableError } from '../ports/store/errors.js'
+import { ConflictError } from '../ports/store/store.js'
 
 export interface ChangesOptions {
-  /** Reads the state in memory from the store again. */
+  /** Reloads the in-memory state from the store. */
   readonly reload: () => Promise<void>
-  /** Takes over the changes of other processes, before each change; absent where there are no other processes. */
+  /** Applies the changes of other processes, before each change; absent when this is the only process. */
   readonly catchUp?: () => Promise<void>
-  /** Throws when the API key of a change is not valid any more; called when the change runs. */
+  /** Throws when the API key of a change is no longer valid; called when the change runs. */
   readonly assertKeyIsLive?: (keyId: string) => void
   readonly onReload?: (cause: unknown) => void
-  /** The time until a failed reload is tried again, in milliseconds; 1000 when absent. */
+  /** The delay before a failed reload is retried, in milliseconds; 1000 when absent. */
   readonly retryMs?: number
 }
 
-/** How often a change is tried that conflicts with changes of other processes. */
+/** How often a change is tried when it conflicts with changes of other processes. */
 const MAX_TRIES = 10
 
 /**
- * Runs the changes of the state in memory one at a time. After a change with an unknown outcome it reads the store again
- * before the next change, so memory never stays behind the store.
+ * Runs the changes of the in-memory state one at a time. After a change with an unknown outcome it reloads the store
+ * before the next change, so memory never lags the store.
  */
 export class Changes {
-  /** Tasks in it run between two changes. */
+  /** A queue whose tasks run between two changes. */
   readonly queue = new SerialQueue()
   private recovery: Promise<void> | null = null
 
   constructor(private readonly options: ChangesOptions) {}
 
   /**
-   * Runs a change after those before it. Runs it again, on the new state, when another process changed the same first.
+   * Runs a change after those before it. When another process made a conflicting change first, runs it again on the new
+   * state.
    *
    * @param by the id of the API key that makes the change; null for the operator
-   * @throws what the change throws; DomainError unauthorized; StoreUnavailableError until the store was read again
+   * @throws what the change throws; DomainError unauthorized; StoreUnavailableError until the store was reloaded
    */
   run<T>(by: string | null, change: () => Promise<T>): Promise<T> {
     return this.queue.run(async () => {
@@ -55,7 +57,7 @@ export class Changes {
     })
   }
 
-  /** Takes over the changes of other processes, between two changes. @throws StoreUnavailableError as `run` */
+  /** Applies the changes of other processes, between two changes. @throws StoreUnavailableError as `run` */
   catchUp(): Promise<void> {
     return this.run(null, async () => {})
   }

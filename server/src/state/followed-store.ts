@@ -1,18 +1,19 @@
-import { type Moment, poll, thisMoment } from '@countersign/concurrency'
-import type { Replicas, Revision } from '@countersign/store-port/replicas'
+import { type Moment, thisMoment } from '../concurrency/moment.js'
+import { poll } from '../concurrency/poll.js'
+import type { Replicas, Revision } from '../ports/store/replicas.js'
 import type { Changes } from './changes.js'
 import type { ConfirmedFreshness } from './freshness.js'
 import { StoreMutex } from './store-mutex.js'
 
-/** For each kind of state in memory, reads it from the store again. */
+/** Reloads each kind of in-memory state from the store. */
 export type Reload = Readonly<Record<keyof Revision, () => Promise<void>>>
 
-/** A slow poll does not delay the next ones: they may find a connection that works. Each one counts. */
+/** A slow poll does not delay the next ones, which may find a working connection. Every poll counts. */
 const MAX_CONCURRENT_POLLS = 8
 
 /**
- * Keeps the state in memory up to date with a store that other processes change too: polls the store's revision, reads
- * again what has changed, and confirms the freshness of memory.
+ * Keeps the in-memory state up to date with a store that other processes change too: polls the store's revision,
+ * reloads what has changed, and confirms that memory is fresh.
  */
 export class FollowedStore {
   private known: Partial<Revision> = {}
@@ -25,7 +26,7 @@ export class FollowedStore {
   ) {}
 
   /**
-   * Polls once. State is read again between two changes of this process: what is read cannot undo a later change.
+   * Polls once. Reloads run between two changes of this process, so that they cannot undo a later change.
    *
    * @throws StoreUnavailableError
    */
@@ -36,18 +37,21 @@ export class FollowedStore {
     this.freshness.confirm(at)
   }
 
-  /** Polls every `everyMs`, and when the store reports a change. @returns stops, once the polls in progress have ended */
+  /**
+   * Polls every `everyMs`, and when the store reports a change. @returns a function that stops, once running polls have
+   * ended
+   */
   follow(changes: Pick<Changes, 'queue'>, everyMs: number, onError: (error: unknown) => void): () => Promise<void> {
     const loop = poll(() => this.pollOnce(changes), { everyMs, concurrency: MAX_CONCURRENT_POLLS, onError })
     const mutex = new StoreMutex()
-    // One more poll, however many changes are reported during one.
+    // Adds only one more poll, even if several changes are reported during one.
     const stopListening = this.replicas.listen(() => void mutex.join('poll', () => loop.runNow()))
     return async () => {
       await Promise.all([stopListening(), loop.stop()])
     }
   }
 
-  /** Polls from within a change, which runs in the queue already. */
+  /** Polls from within a change, which already runs in the queue. */
   async catchUp(): Promise<void> {
     const at = this.now()
     await this.takeOver(await this.replicas.revision())

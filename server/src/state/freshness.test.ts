@@ -1,5 +1,5 @@
-import type { Moment } from '@countersign/concurrency'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { Moment } from '../concurrency/moment.js'
 import { ConfirmedFreshness } from './freshness.js'
 
 let now: { monotonicMs: number; wallMs: number }

@@ -1,15 +1,15 @@
-import type { StoredKey } from '@countersign/store-port/documents'
 import { hashKeyText } from '../api-key-text.js'
 import { DomainError } from '../domain-error.js'
+import type { KeySession, StoredKey } from '../ports/store/documents.js'
 
 /** The API key of a caller, as of one moment. */
 export interface Identified {
   readonly key: StoredKey
-  /** When the text or the session that the caller sent stops being valid; null: not by itself. */
+  /** When the text or session that the caller sent expires; null if it never does by itself. */
   readonly until: string | null
 }
 
-/** What a caller can send: the text of a key, or that of a session. */
+/** A secret that a caller can send: the text of a key or of a session. */
 interface Secret {
   readonly id: string
   readonly expires_at: string | null
@@ -28,8 +28,12 @@ export class Keys {
     this.uses = new Map(uses)
   }
 
-  /** Replaces the keys with those of the store. */
-  load(loaded: readonly StoredKey[]): void {
+  /**
+   * Replaces the keys with those of the store. @param unusable ids that are no longer accepted, unless they are among
+   * the keys
+   */
+  load(loaded: readonly StoredKey[], unusable: readonly string[] = []): void {
+    for (const id of unusable) this.drop(id)
     for (const key of loaded) this.apply(key)
   }
 
@@ -51,12 +55,12 @@ export class Keys {
     return [...this.byId.values()].sort((a, b) => (a.id < b.id ? 1 : -1))
   }
 
-  /** The key with this text, if it is valid at `now`. Records its use. */
+  /** Returns the key with this text, if it is valid at `now`. Records its use. */
   authenticate(text: string, now: string): Identified | undefined {
     return this.identify(this.byHash.get(hashKeyText(text)), now)
   }
 
-  /** The key of the session with this text, if both are valid at `now`. Records its use. */
+  /** Returns the key of the session with this text, if both are valid at `now`. Records its use. */
   authenticateSession(text: string, now: string): Identified | undefined {
     return this.identify(this.bySession.get(hashKeyText(text)), now)
   }
@@ -72,7 +76,7 @@ export class Keys {
     return { key, until: secret.expires_at }
   }
 
-  /** Whether the caller would be identified as the same again. */
+  /** Whether authenticating the caller again would give the same result. */
   stillHolds({ key, until }: Identified, now: string): boolean {
     return this.byId.get(key.id) === key && isLive(key, now) && !isOver(until, now)
   }
@@ -87,7 +91,7 @@ export class Keys {
     return this.uses.get(id) ?? null
   }
 
-  /** The uses since the last call, to be saved. */
+  /** Returns the uses since the last call, to be saved. */
   takeUnsavedUses(): ReadonlyMap<string, string> {
     const taken = this.unsaved
     this.unsaved = new Map()
@@ -96,17 +100,27 @@ export class Keys {
 
   /** Applies a durable write. */
   apply(key: StoredKey): void {
-    const { secrets: oldSecrets = [], sessions: oldSessions = [] } = this.byId.get(key.id) ?? {}
-    for (const { hash } of oldSecrets) this.byHash.delete(hash)
-    for (const { hash } of oldSessions) this.bySession.delete(hash)
+    this.drop(key.id)
     this.byId.set(key.id, key)
     for (const { hash, expires_at } of key.secrets) this.byHash.set(hash, { id: key.id, expires_at })
     for (const { hash, expires_at } of key.sessions ?? []) this.bySession.set(hash, { id: key.id, expires_at })
+  }
+
+  private drop(id: string): void {
+    const { secrets = [], sessions = [] } = this.byId.get(id) ?? {}
+    for (const { hash } of secrets) this.byHash.delete(hash)
+    for (const { hash } of sessions) this.bySession.delete(hash)
+    this.byId.delete(id)
   }
 }
 
 export function isLive(key: StoredKey, now: string): boolean {
   return key.revoked_at === null && !isOver(key.expires_at, now)
+}
+
+/** Returns the sessions of a key that have not ended. */
+export function sessionsAt({ sessions = [] }: StoredKey, now: string): readonly KeySession[] {
+  return sessions.filter(({ expires_at }) => !isOver(expires_at, now))
 }
 
 function isOver(expiresAt: string | null, now: string): boolean {

@@ -1,13 +1,12 @@
 import type { LiveEvent, LiveType } from '@countersign/contract'
-import type { StoredKey } from '@countersign/store-port/documents'
-import type { Positions } from '@countersign/store-port/feed'
 import { drawsOf, seededRandom } from '@countersign/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { DomainError } from '../domain-error.js'
-import type { LivePage } from '../ports/live-page.js'
+import type { LivePage, LiveSource } from '../ports/live-page.js'
+import type { StoredKey } from '../ports/store/documents.js'
+import type { Positions } from '../ports/store/feed.js'
 import { LiveEvents } from './live-events.js'
 import type { LiveFilter, LiveStream } from './live-stream.js'
-import type { LiveSource } from './live-tail.js'
 
 const AT = '2026-11-21T10:00:00.000Z'
 const KEY: StoredKey = {
@@ -38,7 +37,7 @@ class ScriptedLogs implements LiveSource {
   reads: { readonly from: Positions | null; readonly limit: number }[] = []
   /** How many entries a read finds at most, whatever its limit. */
   most = Number.POSITIVE_INFINITY
-  /** Which of so many logs comes next. */
+  /** Which of a number of logs comes next. */
   pick: (logs: number) => number = () => 0
   /** Awaited by each read, before it looks at the logs and after. */
   hold: () => Promise<void> | undefined = () => undefined
@@ -267,7 +266,7 @@ describe('a stream', () => {
     expect(reader.blocks.slice(1)).toEqual([{ id: '{"A":1}', event: null, of: null }])
     await passes(15_000)
     await reader.takeAll()
-    expect(reader.blocks.slice(2)).toEqual([{ id: null, event: null, of: null }])
+    expect(reader.blocks.slice(2)).toEqual([{ id: '{"A":1}', event: null, of: null }])
     expect(reader.lastId).toBe('{"A":1}')
   })
 
@@ -291,7 +290,7 @@ describe('a stream', () => {
     await passes(3000)
     await reader.takeAll()
     expect(reader.events).toEqual([])
-    expect(logged).toEqual(['live events could not be read; streams go on when they can'])
+    expect(logged).toEqual(['live events could not be read; streams continue when they can'])
     source.failure = null
     await passes(1000)
     await reader.takeAll()
@@ -518,18 +517,35 @@ describe('a stream ends', () => {
 describe('there are at most', () => {
   it('100 streams of a key and 1,000 of a server', async () => {
     const readers: Reader[] = []
-    for (let key = 0; key < 10; key++) for (let i = 0; i < 100; i++) readers.push(await open({ keyId: `key_${key}` }))
-    await expect(open({ keyId: 'key_3' })).rejects.toMatchObject({
+    for (let i = 0; i < 100; i++) readers.push(await open({ keyId: 'key_0' }))
+    await expect(open({ keyId: 'key_0' })).rejects.toMatchObject({
       code: 'rate_limited',
       detail: '100 streams of this key are open. Close one, then retry.',
       headers: { 'Retry-After': '5' },
     })
+    for (let key = 1; key < 10; key++) for (let i = 0; i < 100; i++) await open({ keyId: `key_${key}` })
     await expect(open({ keyId: 'key_new' })).rejects.toMatchObject({
       detail: '1000 streams of this server are open. Close one, then retry.',
     })
     readers[0]?.leave()
     await open({ keyId: 'key_0' })
     await expect(open({ keyId: 'key_0' })).rejects.toMatchObject({ code: 'rate_limited' })
+  })
+
+  it('half of those of its creator for a key with all keys that it created', async () => {
+    const made = Array.from({ length: 10 }, (_, i) => `made_${i}`)
+    const lineOf = (keyId: string) => (made.includes(keyId) ? ['first', 'desk', keyId] : ['first', keyId])
+    live = new LiveEvents({ source, seal, log, lineOf })
+    // Each of them may have the half of a half of a half, and of these the half itself.
+    for (const keyId of made.slice(0, 4)) for (let i = 0; i < 62; i++) await open({ keyId })
+    await expect(open({ keyId: 'made_0' })).rejects.toMatchObject({
+      detail: '62 streams of this key are open. Close one, then retry.',
+    })
+    for (let i = 0; i < 2; i++) await open({ keyId: 'made_4' })
+    await expect(open({ keyId: 'made_5' })).rejects.toMatchObject({
+      detail: '250 streams of this key and its related keys are open. Close one, then retry.',
+    })
+    for (let i = 0; i < 100; i++) await open({ keyId: 'shop' })
   })
 })
 

@@ -1,48 +1,55 @@
 /**
- * Live events: streams of what happens to decisions. The end of the logs is read once for all streams, while there are any,
- * and is kept for a while. So a stream costs what its reader takes, and a slow reader costs no more than a fast one.
+ * Live events: streams of what happens to decisions. The end of the logs is read once for all streams, while there are
+ * any, and is kept for a while. So the cost of a stream depends on what its reader takes, and a slow reader costs no
+ * more than a fast one.
  */
-import { KeyedMutex, withDeadline } from '@countersign/concurrency'
-import type { StoredDecision } from '@countersign/store-port/documents'
-import type { Positions } from '@countersign/store-port/feed'
-import { StoreUnavailableError } from '@countersign/store-port/store'
+import { KeyedMutex } from '../concurrency/keyed-mutex.js'
+import { withDeadline } from '../concurrency/with-deadline.js'
 import { DomainError } from '../domain-error.js'
-import type { LivePage } from '../ports/live-page.js'
+import type { LivePage, LiveSource } from '../ports/live-page.js'
 import type { Log } from '../ports/log.js'
+import type { StoredDecision } from '../ports/store/documents.js'
+import { StoreUnavailableError } from '../ports/store/errors.js'
+import type { Positions } from '../ports/store/feed.js'
 import type { RingLimits } from './live-ring.js'
 import { LiveStream, type LiveStreamHost, type LiveStreamOptions } from './live-stream.js'
-import { type LiveSource, LiveTail } from './live-tail.js'
+import { LiveTail } from './live-tail.js'
+import { type LineOf, Shares } from './shares.js'
 
 export interface LiveEventsOptions {
   readonly source: LiveSource
-  /** Makes positions into the id of an event. */
+  /** Encodes positions as the id of an event. */
   readonly seal: (positions: Positions) => string
   readonly log: Log
+  /** Returns the keys that a key descends from, first ancestor first, and the key itself. Without it, just the key. */
+  readonly lineOf?: LineOf
   /** A monotonic clock. */
   readonly nowMs?: () => number
   readonly ringLimits?: RingLimits
 }
 
 interface OpenOptions extends Omit<LiveStreamOptions, 'from'> {
-  /** Null: the events from now on. */
+  /** Null: start with the events from now on. */
   readonly from: Positions | null
   /** Ends the stream. */
   readonly signal: AbortSignal
 }
 
-const MAX_STREAMS = 1000
+/** The limit of a process, shared by all keys; the same number may wait for its start. */
+export const MAX_STREAMS = 1000
 const MAX_STREAMS_PER_KEY = 100
-/** Other processes do not say that they have written. Readers whose time is over do not say so either. */
+/** Other processes do not announce their writes, and readers whose time is over do not announce that either. */
 const LOOK_EVERY_MS = 1000
-/** How many entries such a page has. They are made into text in one go. */
+/** The number of entries in such a page. They are turned into text in one go. */
 const PAGE_ENTRIES = 100
-/** How long a stream may wait to learn where the logs end. */
+/** How long a stream may wait for the server to find the end of the logs. */
 const BEGIN_MS = 8000
 const REPORT_EVERY_MS = 10_000
+const OF_WHOM = { all: 'this server', line: 'this key and its related keys', key: 'this key' } as const
 
 export class LiveEvents {
   private readonly streams = new Set<LiveStream>()
-  private readonly byKey = new Map<string, number>()
+  private readonly shares: Shares
   private readonly reads = new KeyedMutex()
   private readonly nowMs: () => number
   private readonly host: LiveStreamHost
@@ -52,6 +59,7 @@ export class LiveEvents {
 
   constructor(private readonly options: LiveEventsOptions) {
     this.nowMs = options.nowMs ?? (() => performance.now())
+    this.shares = new Shares(MAX_STREAMS, options.lineOf ?? (() => []), MAX_STREAMS_PER_KEY)
     const ring = () => this.tail?.ring ?? null
     this.host = {
       get ring() {
@@ -70,14 +78,14 @@ export class LiveEvents {
     return this.streams.size
   }
 
-  /** Something was written. Costs next to nothing. */
+  /** Call this after a write. Costs next to nothing. */
   wake(): void {
     this.tail?.wake()
   }
 
   /**
-   * The requests of these decisions were erased: from now on no stream shows them. Erasures that another process makes come
-   * with the log.
+   * Stops all streams from showing the erased requests of these decisions. Erasures by other processes arrive with the
+   * log.
    */
   forget(decisions: readonly Pick<StoredDecision, 'id' | 'request_erased_at'>[]): void {
     this.tail?.ring?.forget(
@@ -91,7 +99,6 @@ export class LiveEvents {
    * @throws DomainError rate_limited, when there are too many; invalid_cursor; StoreUnavailableError
    */
   async open({ from, signal, ...options }: OpenOptions): Promise<LiveStream> {
-    this.assertRoom(options.keyId)
     const leave = this.enter(options.keyId)
     if (signal.aborted) leave()
     else signal.addEventListener('abort', leave, { once: true })
@@ -108,30 +115,23 @@ export class LiveEvents {
     return stream
   }
 
-  private assertRoom(keyId: string): void {
-    const counts: readonly (readonly [count: number, limit: number, of: string])[] = [
-      [this.byKey.get(keyId) ?? 0, MAX_STREAMS_PER_KEY, 'this key'],
-      [[...this.byKey.values()].reduce((sum, count) => sum + count, 0), MAX_STREAMS, 'this server'],
-    ]
-    for (const [count, limit, of] of counts)
-      if (count >= limit)
-        throw new DomainError('rate_limited', {
-          detail: `${limit} streams of ${of} are open. Close one, then retry.`,
-          headers: { 'Retry-After': '5' },
-        })
-  }
-
-  /** @returns to be called once, when the stream has ended */
+  /**
+   * @returns a function to call once, when the stream has ended
+   * @throws DomainError rate_limited
+   */
   private enter(keyId: string): () => void {
-    this.byKey.set(keyId, (this.byKey.get(keyId) ?? 0) + 1)
-    return () => {
-      const left = (this.byKey.get(keyId) ?? 1) - 1
-      if (left === 0) this.byKey.delete(keyId)
-      else this.byKey.set(keyId, left)
-    }
+    const groups = this.shares.groupsOf(keyId)
+    const full = this.shares.fullGroup(groups)
+    if (full !== undefined)
+      throw new DomainError('rate_limited', {
+        detail: `${full.limit} streams of ${OF_WHOM[full.whose]} are open. Close one, then retry.`,
+        headers: { 'Retry-After': '5' },
+      })
+    this.shares.count(groups, 1)
+    return () => this.shares.count(groups, -1)
   }
 
-  /** Streams that are opened together share a read that begins after all of them came. */
+  /** Streams that open together share a read that begins after all of them arrived. */
   private async presentEnd(): Promise<Positions> {
     const read = this.reads.join('end', () => this.options.source.readEvents(null, 0))
     const late = () => new StoreUnavailableError(`The end of the audit logs was not found within ${BEGIN_MS} ms.`)
@@ -166,7 +166,7 @@ export class LiveEvents {
 
   private async readPage(stream: LiveStream, positions: Positions): Promise<LivePage | null> {
     try {
-      // One after the other: what else the feed does must not wait for many.
+      // Reads run one at a time, so that the other work of the feed does not wait for many.
       return await this.reads.run('page', async () =>
         this.streams.has(stream) ? this.options.source.readEvents(positions, PAGE_ENTRIES) : null,
       )
@@ -179,12 +179,13 @@ export class LiveEvents {
   private failed(err: unknown): void {
     if (this.nowMs() - this.reportedAtMs < REPORT_EVERY_MS) return
     this.reportedAtMs = this.nowMs()
-    this.options.log.error({ err }, 'live events could not be read; streams go on when they can')
+    this.options.log.error({ err }, 'live events could not be read; streams continue when they can')
   }
 }
 
 /**
- * A reader knows of more than there is only when the store was set back. It would miss what comes in place of that.
+ * A reader's position is past the end only if the store was restored to an older state. Continuing would skip the
+ * entries that replace the lost ones.
  *
  * @throws DomainError invalid_cursor
  */
@@ -193,6 +194,6 @@ function assertWithin(end: Positions, from: Positions): void {
     if ((from[log] ?? 0) > (end[log] as number))
       throw new DomainError('invalid_cursor', {
         detail:
-          'The audit log ends before this event: the store was set back. Read the lists, and begin without an id.',
+          'The audit log ends before this event: the store was restored to an earlier state. Read the lists, and start without an id.',
       })
 }

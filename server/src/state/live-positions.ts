@@ -1,12 +1,12 @@
-import type { Positions } from '@countersign/store-port/feed'
+import type { Positions } from '../ports/store/feed.js'
 
-/** Whether everything behind which `other` is, is behind `positions` too. */
+/** Whether `positions` are at or past `other` in every log. */
 export function reaches(positions: Positions, other: Positions): boolean {
   for (const log in other) if ((positions[log] ?? 0) < (other[log] as number)) return false
   return true
 }
 
-/** Behind all that one of the two is behind. */
+/** Returns the later of the two positions in each log. */
 export function furthest(one: Positions, other: Positions): Positions {
   if (reaches(one, other)) return one
   const result: Record<string, number> = { ...one }
@@ -14,7 +14,7 @@ export function furthest(one: Positions, other: Positions): Positions {
   return result
 }
 
-/** How many entries are between the two. */
+/** Returns how many entries lie between the two. */
 export function entriesBetween(from: Positions, to: Positions): number {
   let entries = 0
   for (const log in to) entries += (to[log] as number) - (from[log] ?? 0)

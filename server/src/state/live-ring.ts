@@ -1,10 +1,10 @@
 import type { LiveEvent, LiveType } from '@countersign/contract'
-import type { Positions } from '@countersign/store-port/feed'
 import type { ErasedRequest, LivePage } from '../ports/live-page.js'
+import type { Positions } from '../ports/store/feed.js'
 import { eventOfText, eventText, idLine } from './event-stream-text.js'
 import { reaches } from './live-positions.js'
 
-/** What streams can ask for, as of the event. */
+/** The facts of an event that streams can filter by, as of the event. */
 export interface LiveFacts {
   readonly type: LiveType
   readonly agent_id: string
@@ -22,41 +22,41 @@ interface RingEvent {
   readonly log: string
   readonly index: number
   readonly positions: Positions
-  /** The event with its id. A part of the bytes of its batch. */
+  /** The event with its id. A slice of the bytes of its batch. */
   readonly bytes: Buffer
-  /** How many of them are the line of the id. */
+  /** The length of the id line within the bytes. */
   readonly idLength: number
 }
 
-/** Events that were read together. Streams that want all of them send the same bytes. */
+/** Events that were read together. Streams without a filter send the same bytes. */
 export interface Batch {
   readonly events: readonly RingEvent[]
   readonly bytes: Buffer
-  /** Behind the last event. */
+  /** The positions after the last event. */
   readonly positions: Positions
 }
 
-/** How much the ring keeps for streams that are behind. The page that was read last is there in any case. */
+/** How much the ring keeps for streams that lag. The last page that was read is always kept. */
 export interface RingLimits {
   readonly events: number
   readonly bytes: number
 }
 
 const RING_LIMITS: RingLimits = { events: 8192, bytes: 8 * 1024 * 1024 }
-/** A batch is written to a connection at once. */
+/** A batch is written to a connection in one go. */
 const BATCH_BYTES = 64 * 1024
 
 /** The newest live events, as text, for all streams. */
 export class LiveRing {
   /** The number of the oldest batch. */
   first = 0
-  /** Behind what has left the ring. */
+  /** The positions after everything that has left the ring. */
   private start: Positions
   private readonly batches: Batch[] = []
   private events = 0
   private bytes = 0
 
-  /** @param end behind everything that was read so far */
+  /** @param end the positions after everything that was read so far */
   constructor(
     public end: Positions,
     private readonly seal: (positions: Positions) => string,
@@ -90,7 +90,7 @@ export class LiveRing {
     this.evict(known)
   }
 
-  /** Takes the requests out of the events of these decisions. The events, their order and their ids stay. */
+  /** Removes the requests from the events of these decisions. The events, their order and their ids stay. */
   forget(erased: readonly ErasedRequest[]): void {
     if (erased.length === 0) return
     const times = new Map(erased.map(({ decision_id, erased_at }) => [decision_id, erased_at]))
@@ -102,12 +102,12 @@ export class LiveRing {
     }
   }
 
-  /** Whether the ring has every event behind these positions. */
+  /** Whether the ring has every event after these positions. */
   isIn(positions: Positions): boolean {
     return reaches(positions, this.start)
   }
 
-  /** Undefined behind the newest, and for one that has left. */
+  /** Undefined past the newest batch, and for a batch that has left the ring. */
   batch(number: number): Batch | undefined {
     return this.batches[number - this.first]
   }

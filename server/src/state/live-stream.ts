@@ -1,62 +1,62 @@
 import type { LiveType } from '@countersign/contract'
-import type { Positions } from '@countersign/store-port/feed'
 import { type Caller, maySpeakFor } from '../caller.js'
 import type { LivePage } from '../ports/live-page.js'
+import type { Positions } from '../ports/store/feed.js'
 import { eventText, heartbeatText, idLine, openingText } from './event-stream-text.js'
 import { furthest, reaches } from './live-positions.js'
 import { type Batch, factsOf, type LiveFacts, type LiveRing } from './live-ring.js'
 
-/** Which events a stream has: those that have all of these. */
+/** Selects the events of a stream: those that match all of these. */
 export interface LiveFilter extends Partial<Omit<LiveFacts, 'type'>> {
   readonly types?: ReadonlySet<LiveType>
 }
 
-/** What a stream needs of the hub. */
+/** The parts of the hub that a stream needs. */
 export interface LiveStreamHost {
   /** Null until the end of the log is known. */
   readonly ring: LiveRing | null
   readonly seal: (positions: Positions) => string
   readonly nowMs: () => number
-  /** Events behind these positions, for this stream alone. Null: there was no answer. */
+  /** Reads the events after these positions, for this stream alone. Null: the read failed. */
   readPage(stream: LiveStream, positions: Positions): Promise<LivePage | null>
   left(stream: LiveStream): void
-  /** The ring no longer has what comes next for a stream. */
+  /** Called when the ring no longer has the next batch of a stream. */
   fellBehind(stream: LiveStream): void
 }
 
 export interface LiveStreamOptions {
   readonly keyId: string
-  /** Who reads, as of now. @throws when it may not any more */
+  /** Returns the reader as of now. @throws when it has lost access */
   readonly callerNow: () => Pick<Caller, 'key'>
   readonly filter: LiveFilter
   readonly from: Positions
 }
 
-/** It is looked at each second, so that a reader hears something at least every 15 s. */
+/** Checked each second, so that a reader receives something at least every 15 s. */
 const SILENCE_MS = 14_000
-/** A reader that gets nothing while its stream passes over old events hears so often how far it has come. */
+/** How often a reader gets its position while its stream skips old events. */
 const MARK_MS = 1000
-/** How long a reader that has not taken what it got last may hold up the end of its stream. */
+/** How long a reader that does not take the last bytes may delay the end of its stream. */
 const END_GRACE_MS = 1000
 
 /**
- * The stream of one reader, pulled by its connection: what a reader does not take stays where it is, in the ring or in the
- * log, and not in a buffer of its own.
+ * The stream of one reader, pulled by its connection: what a reader does not take stays in the ring or in the log, not
+ * in a separate buffer.
  *
- * It begins with pages of its own. When the ring has all that comes next, it goes on there. Another reader of the logs may
- * have found their entries in another order: until the ring is past everything that the stream has read by itself, each
- * entry is looked at.
+ * A stream begins with its own pages and continues with the ring as soon as the ring has everything that comes next.
+ * The ring may have read the entries of several logs in another order: until it is past everything that the stream has
+ * read itself, each entry is checked.
  */
 export class LiveStream {
   readonly keyId: string
   private readonly cut = new AbortController()
-  /** Aborted when the connection is to be closed, because its reader does not take the rest. */
+  /** Aborted to close the connection, because its reader does not take the rest. */
   readonly cutOff: AbortSignal = this.cut.signal
-  /** Everything before them was sent or passed over. */
+  /** Everything before these positions was sent or skipped. */
   private positions: Positions
-  /** The next batch; null while it reads pages of its own. */
+  /** The next batch of the ring; null while the stream reads its own pages. */
   private next: number | null = null
-  /** Whether the ring has found nothing behind the positions of this stream that the stream has read already. */
+  /** Whether no later entry of the ring was read by this stream already. */
   private isInStep = false
   private isClosed = false
   /** Whether the connection has taken everything and waits for more. */
@@ -83,7 +83,7 @@ export class LiveStream {
     this.sentAtMs = host.nowMs()
   }
 
-  /** What is to be sent. Ends when the stream is closed, or its reader may not read any more. */
+  /** Yields the bytes to send. Ends when the stream is closed, or its reader loses access. */
   async *chunks(): AsyncGenerator<Uint8Array> {
     this.hasBegun = true
     try {
@@ -104,11 +104,11 @@ export class LiveStream {
     }
   }
 
-  /** To be called when there may be something new, and each second. */
+  /** Call this when there may be something new, and each second. */
   turn(): void {
     if (this.callerNow() === null) this.close()
     else if (this.host.ring !== null && this.next !== null && this.next < this.host.ring.first) {
-      // Only a reader who does not take what it got is that far behind.
+      // Only a reader that does not take its data lags this far.
       this.host.fellBehind(this)
       this.close()
       this.cut.abort()
@@ -172,7 +172,7 @@ export class LiveStream {
     return Buffer.from(wanted.map(({ event, positions }) => idLine(seal(positions)) + eventText(event)).join(''))
   }
 
-  /** `turn` has seen to it that the ring still has the next batch. */
+  /** `turn` has made sure that the ring still has the next batch. */
   private ofRing(ring: LiveRing, next: number): Uint8Array | null {
     for (let number = next, batch = ring.batch(number); batch !== undefined; batch = ring.batch(number)) {
       const caller = this.callerOrClose()
@@ -194,7 +194,10 @@ export class LiveStream {
     return wanted.length === 0 ? null : Buffer.concat(wanted.map(({ bytes }) => bytes))
   }
 
-  /** What this stream has not read by itself. Its ids are its own: they are behind what it has read. */
+  /**
+   * Returns the events that this stream has not read itself. Their ids are its own: they contain the positions after
+   * what it has read.
+   */
   private unseenOf(batch: Batch, caller: Pick<Caller, 'key'>): Uint8Array | null {
     const unseen: Uint8Array[] = []
     for (const { facts, log, index, positions, bytes, idLength } of batch.events) {
@@ -208,12 +211,12 @@ export class LiveStream {
     return unseen.length === 0 ? null : Buffer.concat(unseen)
   }
 
-  /** What tells the reader how far its stream has come, when it has heard nothing for a while. */
+  /** Tells the reader how far its stream has come, after a while without data. */
   private mark(isOnTheWay: boolean): Uint8Array | null {
     const silentMs = this.host.nowMs() - this.sentAtMs
     const hasMoved = !reaches(this.sentPositions, this.positions)
     if (silentMs < (isOnTheWay && hasMoved ? MARK_MS : SILENCE_MS)) return null
-    return Buffer.from(heartbeatText(hasMoved ? this.host.seal(this.positions) : null))
+    return Buffer.from(heartbeatText(this.host.seal(this.positions)))
   }
 
   private wants(facts: LiveFacts, caller: Pick<Caller, 'key'>): boolean {

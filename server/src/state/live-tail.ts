@@ -1,33 +1,23 @@
-import type { Positions } from '@countersign/store-port/feed'
-import type { LivePage } from '../ports/live-page.js'
+import type { LiveSource } from '../ports/live-page.js'
+import type { Positions } from '../ports/store/feed.js'
 import { entriesBetween } from './live-positions.js'
 import { LiveRing, type RingLimits } from './live-ring.js'
-
-/** What finds live events in the logs. */
-export interface LiveSource {
-  /**
-   * The live events behind these positions, oldest first, of at most `limit` entries. Null: none, and the present end.
-   *
-   * @throws StoreUnavailableError
-   */
-  readEvents(from: Positions | null, limit: number): Promise<LivePage>
-}
 
 export interface LiveTailOptions {
   readonly source: LiveSource
   readonly seal: (positions: Positions) => string
   readonly nowMs: () => number
   readonly ringLimits?: RingLimits
-  /** Called after the ring has got something. */
+  /** Called after the ring has received something. */
   readonly onMove: () => void
   readonly onError: (error: unknown) => void
 }
 
-/** How many entries are read at a time. Their events are made into text in one go. */
+/** How many entries are read at a time. Their events are turned into text in one go. */
 const PAGE_ENTRIES = 200
-/** As many entries say that there are more: they are read at once. */
+/** A page with this many entries suggests more, which are then read at once. */
 const MANY_ENTRIES = PAGE_ENTRIES / 2
-/** What is written within this time is read together. */
+/** Writes within this time are read together. */
 const GATHER_MS = 100
 
 /** Reads the end of the logs for all streams, from its start until it is stopped. */
@@ -45,7 +35,7 @@ export class LiveTail {
     void this.read()
   }
 
-  /** Something may have been written: it is read soon. */
+  /** Call this after a possible write: it is read soon. */
   wake(): void {
     if (this.isStopped || this.timer !== null) return
     if (this.isReading) {

@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { addTo } from './shares.js'
 
-/** The time from one read of the store to the next. Reading it shows the changes of all processes. */
+/** The interval between reads of the store, which show the changes of all processes. */
 const READ_EVERY_MS = 250
-/** How many calls of one API key may wait at a time. A further call does not wait. */
+/** How many calls of one API key may wait at a time. A further call returns without waiting. */
 const MAX_WAITING_PER_KEY = 1000
 
 export interface Poll {
@@ -10,7 +11,7 @@ export interface Poll {
   readonly keyId: string
   readonly decisionId: string
   readonly waitMs: number
-  /** False once the caller is gone. */
+  /** False once the caller has disconnected. */
   readonly isWanted: () => boolean
 }
 
@@ -22,11 +23,10 @@ export class LongPolls {
   /** @param isAwaiting reads whether the decision still awaits its review */
   constructor(private readonly isAwaiting: (decisionId: string) => Promise<boolean>) {}
 
-  /** Resolves when the review has ended, after `waitMs`, or when the caller is gone. */
+  /** Resolves when the review has ended, after `waitMs`, or when the caller has disconnected. */
   async wait({ keyId, decisionId, waitMs, isWanted }: Poll): Promise<void> {
-    const others = this.waiting.get(keyId) ?? 0
-    if (others >= MAX_WAITING_PER_KEY) return
-    this.waiting.set(keyId, others + 1)
+    if ((this.waiting.get(keyId) ?? 0) >= MAX_WAITING_PER_KEY) return
+    addTo(this.waiting, keyId, 1)
     const until = performance.now() + waitMs
     try {
       for (let leftMs = waitMs; leftMs > 0 && isWanted(); leftMs = until - performance.now()) {
@@ -35,9 +35,7 @@ export class LongPolls {
         if (!isAwaiting) return
       }
     } finally {
-      const left = (this.waiting.get(keyId) ?? 1) - 1
-      if (left === 0) this.waiting.delete(keyId)
-      else this.waiting.set(keyId, left)
+      addTo(this.waiting, keyId, -1)
     }
   }
 
@@ -47,7 +45,7 @@ export class LongPolls {
     const read = pause(READ_EVERY_MS)
       .then(() => this.isAwaiting(decisionId))
       .finally(() => this.reads.delete(decisionId))
-    // A call that stopped waiting does not handle the failure.
+    // A call that stopped waiting does not handle this failure.
     read.catch(() => {})
     this.reads.set(decisionId, read)
     return read

@@ -1,4 +1,4 @@
-import type { OpenReview } from '@countersign/store-port/store'
+import type { OpenReview } from '../ports/store/decisions.js'
 
 export interface OpenReviewLimits {
   readonly perAgent: number
@@ -6,20 +6,20 @@ export interface OpenReviewLimits {
 }
 
 /**
- * Counts the decisions that await a review, for each agent and each API key. A review takes its slots before it
- * is written, so that simultaneous requests cannot pass the limit together.
+ * Counts the decisions that await a review, for each agent and each API key. A review takes its slots before it is
+ * written, so that simultaneous requests cannot exceed the limit together.
  */
 export interface OpenReviews {
   /** Takes the review's slots. False when none is free. @throws StoreUnavailableError */
   take(review: OpenReview, now: string): boolean | Promise<boolean>
   release(review: OpenReview): void
-  /** Forgets what is over, also of those who never ask again. @throws StoreUnavailableError */
+  /** Forgets reviews that have ended, including those of owners that never ask again. @throws StoreUnavailableError */
   forgetExpired(now: string): void | Promise<void>
 }
 
-/** Of a process that alone changes its store. */
+/** For a process that is the only one to change its store. */
 export class OwnOpenReviews implements OpenReviews {
-  /** For each agent and each key, when each of its reviews ends. */
+  /** For each agent and each key: when each of its reviews ends. */
   private readonly byOwner = new Map<string, Map<string, string>>()
 
   constructor(
@@ -58,14 +58,14 @@ export class OwnOpenReviews implements OpenReviews {
   private count(owner: string, now: string): number {
     const open = this.byOwner.get(owner)
     if (open === undefined) return 0
-    // At most a limit's worth of entries: what is over goes as it is met.
+    // The map holds at most a limit's worth of entries, because ended reviews are removed here.
     for (const [id, expiresAt] of open) if (expiresAt <= now) open.delete(id)
     if (open.size === 0) this.byOwner.delete(owner)
     return open.size
   }
 }
 
-/** Copies of their own: a text cut from a request's body would keep all of that body in memory. */
+/** Copies the ids: a substring of a request's body would keep the whole body in memory. */
 function ownersOf({ agent_id, key_id }: OpenReview): readonly [agent: string, key: string] {
   return [Buffer.from(`agent ${agent_id}`).toString(), `key ${key_id}`]
 }

@@ -1,12 +1,12 @@
 import { compilePolicies, type EnginePolicy, type PolicySet, withoutPolicy, withPolicy } from '@countersign/engine'
-import type { StoredPolicy } from '@countersign/store-port/documents'
+import type { StoredPolicy } from '../ports/store/documents.js'
 
 interface LoadedPolicies {
   readonly policy_set: number
   readonly policies: readonly StoredPolicy[]
 }
 
-/** The live policies, compiled. A write replaces the whole set, so one evaluation sees one set. */
+/** The compiled policies that are not deleted. A write replaces the whole set, so one evaluation sees one set. */
 export class Policies {
   private byId = new Map<string, StoredPolicy>()
   private compiled: PolicySet = compilePolicies([])
@@ -26,7 +26,7 @@ export class Policies {
   get set(): PolicySet {
     return this.compiled
   }
-  /** The number of the set: every policy write raises it. */
+  /** The number of the set; every policy write increments it. */
   get policySet(): number {
     return this.counter
   }
@@ -43,7 +43,7 @@ export class Policies {
     return undefined
   }
 
-  /** All live policies except one: lint compares that one with them. */
+  /** Yields all policies except one: lint compares that one with them. */
   *others(id: string | null): Iterable<EnginePolicy> {
     for (const policy of this.byId.values()) if (policy.id !== id) yield toEnginePolicy(policy)
   }

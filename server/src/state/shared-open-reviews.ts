@@ -1,29 +1,23 @@
-import type { ReviewSlot, ReviewSlots, WantedSlot } from '@countersign/store-port/replicas'
-import type { OpenReview } from '@countersign/store-port/store'
+import { Batches } from '../concurrency/batches.js'
+import type { OpenReview } from '../ports/store/decisions.js'
+import type { ReviewSlot, ReviewSlots, WantedSlot } from '../ports/store/replicas.js'
 import type { OpenReviewLimits, OpenReviews } from './open-reviews.js'
 import { StoreMutex } from './store-mutex.js'
 
-/** As many as one write takes. */
+/** The most slots that one write releases. */
 const MOST_AT_ONCE = 256
 
-interface Wanting {
-  readonly slot: WantedSlot
-  readonly resolve: (isTaken: boolean) => void
-  readonly reject: (error: unknown) => void
-}
-
 /**
- * Counts the decisions that await a review over all processes that share a store. Slots that are wanted at the same time
- * are taken in one write: while one write is in progress, the next one gathers.
+ * Counts the decisions that await a review over all processes that share a store. Slots that are requested at the same
+ * time are taken in one write: while one write is in progress, the next one collects requests.
  */
 export class SharedOpenReviews implements OpenReviews {
   private readonly mutex = new StoreMutex()
-  private readonly wanting: Wanting[] = []
+  private readonly taking = new Batches<WantedSlot, boolean>((wanted) => this.slots.take(wanted))
   private readonly released: ReviewSlot[] = []
-  private isTaking = false
   private isReleasing = false
 
-  /** @param onError gets why slots could not be released; `clear` releases them when somebody needs one */
+  /** @param onError gets the reason why slots could not be released; `clear` releases them when they are needed */
   constructor(
     private readonly slots: ReviewSlots,
     private readonly limits: OpenReviewLimits,
@@ -47,32 +41,14 @@ export class SharedOpenReviews implements OpenReviews {
     return this.slots.forgetOver(now)
   }
 
-  /** When no slot is free, the store looks which slots can be released: once for all that find none before that look begins. */
+  /**
+   * When no slot is free, the store checks which slots can be released: once for all requests that fail before that
+   * check begins.
+   */
   private async takeOne(slot: WantedSlot): Promise<boolean> {
-    if (await this.ask(slot)) return true
+    if (await this.taking.ask(slot)) return true
     await this.mutex.join(slot.owner, () => this.slots.clear(slot.owner, slot.at))
-    return this.ask(slot)
-  }
-
-  private ask(slot: WantedSlot): Promise<boolean> {
-    return new Promise((resolve, reject) => {
-      this.wanting.push({ slot, resolve, reject })
-      if (!this.isTaking) void this.takeAll()
-    })
-  }
-
-  private async takeAll(): Promise<void> {
-    this.isTaking = true
-    while (this.wanting.length > 0) {
-      const group = this.wanting.splice(0, MOST_AT_ONCE)
-      try {
-        const isTaken = await this.slots.take(group.map(({ slot }) => slot))
-        for (const [i, { resolve }] of group.entries()) resolve(isTaken[i] === true)
-      } catch (error) {
-        for (const { reject } of group) reject(error)
-      }
-    }
-    this.isTaking = false
+    return this.taking.ask(slot)
   }
 
   private releaseSoon(...slots: readonly ReviewSlot[]): void {

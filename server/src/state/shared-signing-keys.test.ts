@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { PublishedSigningKey, SharedSigningKey } from '@countersign/store-port/replicas'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Keyring, openKeyring } from '../adapters/keyring/keyring.js'
 import type { Signer } from '../ports/signer.js'
+import type { PublishedSigningKey, SharedSigningKey } from '../ports/store/replicas.js'
 import { permitCheck } from '../use-cases/permits/verify.js'
 import { SharedSigningKeys } from './shared-signing-keys.js'
 
@@ -123,7 +123,7 @@ test('a read that is late does not bring back a key that was revoked meanwhile',
   expect(verifies.jwks().keys.map(({ kid }) => kid)).not.toContain(revoked?.kid)
 })
 
-test('whoever joins waits for verifiers whose key set lacks its key, in whatever order both come', async () => {
+test('a process that joins waits for verifiers whose key set lacks its key, in whatever order both come', async () => {
   const keyrings = [await newKeyring(), await newKeyring()] as const
   for (const order of orders('read', 2, 'join', 5)) {
     ;[published, isKeySetRead] = [new Map(), false]

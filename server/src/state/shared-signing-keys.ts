@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { PublishedSigningKey, Replicas, SharedSigningKey } from '@countersign/store-port/replicas'
 import type { Clock } from '../ports/clock.js'
 import { KNOWN_AFTER_MS, type Signer, type SigningKeyInfo, type TextSignature } from '../ports/signer.js'
+import type { PublishedSigningKey, Replicas, SharedSigningKey } from '../ports/store/replicas.js'
 import { StoreMutex } from './store-mutex.js'
 
 type SharedStore = Pick<
@@ -11,18 +11,19 @@ type SharedStore = Pick<
 type KeySet = ReturnType<Signer['jwks']>
 type PublicJwk = KeySet['keys'][number]
 
-/** How long one publication of a key lasts. The keys of a process that is gone for good disappear after this time. */
+/** How long one publication of a key lasts. The keys of a process that never returns disappear after this time. */
 const PUBLISHED_FOR_MS = 86_400_000
-/** The publication that a key needs before it signs: longer than a permit lives and than publishing again takes. */
+/** The remaining publication that a key needs to sign: longer than a permit lives, and than publishing again takes. */
 const MIN_PUBLISHED_MS = 2 * 3_600_000
-/** The least time from one refresh to the next. */
+/** The least time between two refreshes. */
 const REFRESH_EVERY_MS = 1000
 
 /**
- * The signing keys of processes that share a store. Each process signs with its own key and shares the secret with nobody.
- * The store holds the public keys, so every process publishes all of them and verifies what any of them signed.
+ * The signing keys of processes that share a store. Each process signs with its own key and shares its secret with no
+ * other. The store holds the public keys, so every process publishes all of them and verifies signatures of all
+ * processes.
  */
-export class SharedSigningKeys implements Pick<Signer, 'sign' | 'signText' | 'jwks'> {
+export class SharedSigningKeys implements Pick<Signer, 'sign' | 'signText' | 'checkpointKeys' | 'jwks'> {
   private others: readonly PublishedSigningKey[] = []
   /** The time until which each of our keys is published, in milliseconds since 1970. */
   private readonly publishedUntilMs = new Map<string, number>()
@@ -48,6 +49,11 @@ export class SharedSigningKeys implements Pick<Signer, 'sign' | 'signText' | 'jw
   async signText(text: string): Promise<TextSignature> {
     await this.publishWhenDue()
     return this.own.signText(text)
+  }
+
+  /** Includes the keys that other processes have published, as the store has them now. */
+  async checkpointKeys(): Promise<readonly string[]> {
+    return [...(await this.own.checkpointKeys()), ...(await publishedCheckpointKeys(this.store))]
   }
 
   private async publishWhenDue(): Promise<void> {
@@ -126,7 +132,7 @@ export class SharedSigningKeys implements Pick<Signer, 'sign' | 'signText' | 'jw
   }
 
   /**
-   * Loads the keys of the others. Revokes those of our own keys that were revoked in the store.
+   * Loads the keys of the other processes. Revokes those of our own keys that were revoked in the store.
    *
    * @throws StoreUnavailableError
    */
@@ -143,7 +149,7 @@ export class SharedSigningKeys implements Pick<Signer, 'sign' | 'signText' | 'jw
   }
 
   /**
-   * Loads again, for a permit whose key is unknown here. All calls that come before the read begins share it.
+   * Reloads, for a permit whose key is unknown here. All calls that arrive before the read begins share it.
    *
    * @throws StoreUnavailableError
    */
@@ -166,7 +172,14 @@ export class SharedSigningKeys implements Pick<Signer, 'sign' | 'signText' | 'jw
   }
 }
 
-/** The keys of a keyring without their secrets. */
+/** The public keys that were ever published and are not revoked. */
+export async function publishedCheckpointKeys(store: Pick<Replicas, 'loadSigningKeys'>): Promise<readonly string[]> {
+  // No publication has expired at that time.
+  const published = await store.loadSigningKeys(new Date(0).toISOString())
+  return published.filter(({ revoked_at }) => revoked_at === null).map(({ x }) => x)
+}
+
+/** The public keys of a keyring, without their secrets. */
 function sharedKeysOf(signer: Pick<Signer, 'list' | 'history'>, now: Date): SharedSigningKey[] {
   const publicJwks = new Map(signer.history().map(({ kid, public_jwk }) => [kid, public_jwk]))
   const until = new Date(now.getTime() + PUBLISHED_FOR_MS).toISOString()

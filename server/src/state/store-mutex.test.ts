@@ -1,5 +1,5 @@
-import { StoreUnavailableError } from '@countersign/store-port/store'
 import { expect, test } from 'vitest'
+import { StoreUnavailableError } from '../ports/store/errors.js'
 import { StoreMutex } from './store-mutex.js'
 
 test('a failure of the store fails the tasks that wait, and no other failure does', async () => {

@@ -1,13 +1,13 @@
-import { KeyedMutex } from '@countersign/concurrency'
-import { StoreUnavailableError } from '@countersign/store-port/store'
+import { KeyedMutex } from '../concurrency/keyed-mutex.js'
+import { StoreUnavailableError } from '../ports/store/errors.js'
 
-/** More transitions of one decision at a time than this are no ordinary load. */
+/** More concurrent transitions of one decision than this are not an ordinary load. */
 const MAX_TASKS = 1000
 
 /**
- * A keyed mutex for work on the store. Without it, concurrent transitions of one decision would each meet the version of
- * the other as a conflict, and a mutation in conflict splits its whole group. When the store fails one task, the tasks that
- * wait for it fail too.
+ * A keyed mutex for work on the store. Without it, concurrent transitions of one decision would conflict on its
+ * version, and a conflicting mutation splits its whole group. When the store fails one task, the tasks that wait for it
+ * fail too.
  */
 export class StoreMutex extends KeyedMutex {
   constructor() {

@@ -1,34 +1,30 @@
-import type { IdempotencyRecord } from '@countersign/store-port/documents'
 import type { Caller } from '../caller.js'
+import type { IdempotencyRecord } from '../ports/store/documents.js'
+import type { IdempotencyName } from '../ports/store/idempotency.js'
 
-/** A call that may change something. */
 export interface ChangingCall {
   readonly caller: Caller
   /** Null when the caller sent no idempotency key. */
   readonly idempotency: IdempotencyDraft | null
 }
 
-/** The idempotency record of a call in the making. */
+/** The idempotency record of a call that is not answered yet. */
 export interface IdempotencyDraft {
   /**
-   * The record, once the answer is known: the id of the object that is answered, and the time. The use case writes it in
-   * the same step as what it does.
+   * Builds the record once the answer is known: the id of the answered object, and the time. The use case writes it in
+   * the same step as its own change.
    */
   readonly recordOf: (subject: string, now: string) => IdempotencyRecord
   /**
-   * To be called before the use case takes anything, where the route says that it `looksBeforeTaking`: a repeated call must not
-   * hold money or a review slot, not even for a moment.
+   * Call this before the use case takes a resource, where the route says that it `looksBeforeTaking`: a repeated call
+   * must not hold money or a review slot, not even for a moment.
    *
    * @throws ConflictError idempotency_key when the call has a record already
    */
   readonly assertNew: () => Promise<void>
 }
 
-/** What all copies of a call have in common, wherever they are sent. */
-export function callNameOf({
-  key_id,
-  operation,
-  key,
-}: Pick<IdempotencyRecord, 'key_id' | 'operation' | 'key'>): string {
+/** The name that all copies of a call share, on whichever server they arrive. */
+export function callNameOf({ key_id, operation, key }: IdempotencyName): string {
   return JSON.stringify([key_id, operation, key])
 }

@@ -7,10 +7,11 @@ import {
   type VerifiedExport,
 } from '@countersign/audit-log'
 import type { AuditEntry } from '@countersign/contract'
-import { type Store, StoreUnavailableError } from '@countersign/store-port/store'
 import { until } from '@countersign/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { trustedKeysOf } from '#server/cli/audit/trusted-keys'
+import { StoreUnavailableError } from '#server/ports/store/errors'
+import type { Store } from '#server/ports/store/store'
 import { openTestStore } from '../open-test-store.js'
 import { type RunningServer, runServer } from '../running-server.js'
 import { openStoreWith } from '../store-with.js'
@@ -141,7 +142,7 @@ describe('an export that cannot go on', () => {
     }
     server = await server.restart({ parts: { openStore: (dataDir) => openBefore(dataDir, revoked) } })
     const answers = await Promise.all([open(key), open(key), open(key), open(key)])
-    expect(await server.call('GET', '/v1/audit/export')).toMatchObject({ status: 429 })
+    expect(await server.call('GET', '/v1/audit/export', { key })).toMatchObject({ status: 429 })
     await succeed(server.call('DELETE', `/v1/keys/${id}`))
     isRevoked = true
     for (const { text, error } of await Promise.all(answers.map(readOf))) {
@@ -156,21 +157,17 @@ describe('an export that cannot go on', () => {
   })
 })
 
-/** A store that does something before each read of a log but the first that is read. */
+/** A store that does something before each read of a log but the first that is read. The trees look at single entries. */
 function openBefore(dataDir: string, before: () => Promise<void>): Promise<Store> {
-  let first: unknown = null
-  return openStoreWith(dataDir, ({ feed }) => ({
-    feed: new Proxy(feed, {
-      get(target, name: keyof typeof feed) {
-        const method = target[name] as (...asked: unknown[]) => Promise<unknown>
-        if (name !== 'readLog') return method.bind(target)
-        return async (...asked: unknown[]) => {
-          first ??= asked[0]
-          if (asked[0] !== first) await before()
-          return method.apply(target, asked)
-        }
+  let first: string | null = null
+  return openStoreWith(dataDir, ({ audit }) => ({
+    audit: {
+      async read(log, from, limit, ...bytes) {
+        first ??= log
+        if (log !== first && limit !== 1) await before()
+        return audit.read(log, from, limit, ...bytes)
       },
-    }),
+    },
   }))
 }
 

@@ -145,8 +145,11 @@ describe('the proofs of the audit log', () => {
     ['/v1/audit/proof', 400, 'validation_failed'],
     ['/v1/audit/consistency?from=-1', 400, 'validation_failed'],
     ['/v1/audit/consistency?from=', 400, 'validation_failed'],
+    ['/v1/audit?decision_id=dec_01kagx1v5ne8sr6w1y6gqk4t2h&subject=key_1', 400, 'validation_failed'],
   ])('are refused for %s', async (path, status, code) => {
-    expect(await server.call('GET', path)).toMatchObject({ status, body: { code } })
+    const errors = [{ pointer: expect.stringMatching(/^\/\w+$/), detail: expect.any(String) }]
+    const body = code === 'validation_failed' ? { code, errors } : { code }
+    expect(await server.call('GET', path)).toMatchObject({ status, body })
   })
 
   it.each(['checkpoints', 'consistency?from=0', 'proof?decision_id=dec_01kagx1v5ne8sr6w1y6gqk4t2h'])(

@@ -68,7 +68,7 @@ async function verified(content: Uint8Array | string): Promise<Finding> {
 
 const written = (these: readonly Pick<Line, 'text'>[]) => these.map(({ text }) => `${text}\n`).join('')
 
-/** So many numbers below a limit, spread over all of them. */
+/** Some numbers below a limit, spread over all of them. */
 const spread = (count: number, limit: number): number[] =>
   Array.from({ length: count }, (_, i) => Math.floor(((i + 0.5) * limit) / count + i * 7919) % limit)
 
@@ -79,8 +79,9 @@ const EntryLineSchema = z.object({
 })
 
 /** Which place a line says that it is of; null when it is no line of an entry. */
-function placeIn(text: string): Line['place'] {
+function placeIn(bytes: string | Uint8Array): Line['place'] {
   try {
+    const text = typeof bytes === 'string' ? bytes : new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     const { log, index } = EntryLineSchema.parse(JSON.parse(text))
     return canonicalJson(JSON.parse(text)) === text ? { log, index } : null
   } catch {
@@ -113,8 +114,8 @@ describe('an export of three writers', () => {
   /** Any log may begin in the line of a first entry: its place is known as far as the entry still says it. */
   function placeOfChanged(line: Line, changed: Buffer): object {
     if (!isFirst(line)) return line.place as object
-    const text = changed.subarray(line.start, line.start + Buffer.byteLength(line.text)).toString()
-    const { log = null, index = null } = placeIn(text) ?? {}
+    const bytes = changed.subarray(line.start, line.start + Buffer.byteLength(line.text))
+    const { log = null, index = null } = placeIn(bytes) ?? {}
     return { log, index }
   }
 

@@ -94,7 +94,7 @@ describe('a proof', () => {
       details: { permit_error: 'signature_invalid' },
     })
     expect(await verified(proof, permitOf(0), { keys: [] })).toMatchObject({ details: { permit_error: 'key_unknown' } })
-    await expect(verified(proof, 'no permit')).rejects.toThrow('The file has no permit')
+    await expect(verified(proof, 'no permit')).rejects.toThrow('The file does not contain a permit')
   })
 
   it('does not show entries of another decision, nor one entry twice', async () => {
@@ -104,7 +104,9 @@ describe('a proof', () => {
       expect(await verified({ ...proof, data })).toMatchObject({
         result: 'tampered',
         lines: [
-          expect.stringContaining(`${entry?.entry.id}): It is of ${other.decision_id}, not of ${proof.decision_id}`),
+          expect.stringContaining(
+            `${entry?.entry.id}): It belongs to ${other.decision_id}, not to ${proof.decision_id}`,
+          ),
         ],
       })
     expect(await verified({ ...proof, data: [...proof.data, ...proof.data] })).toMatchObject({
@@ -209,7 +211,7 @@ describe('two checkpoints', () => {
       details: { origin: root.origin, from: early.size },
     })
     for (const one of [verified(ofLog, undefined, proof), verified(from, ofLog, proof)])
-      expect(await one).toMatchObject({ result: 'tampered', lines: [expect.stringContaining('The proof is of ')] })
+      expect(await one).toMatchObject({ result: 'tampered', lines: [expect.stringContaining('The proof is for ')] })
   })
 
   it('are not with another proof, other keys or a changed note', async () => {
@@ -229,18 +231,18 @@ describe('two checkpoints', () => {
 describe('a command line that checks less than it seems to', () => {
   it.each<[string, () => Promise<number>]>([
     ['Name an export', () => auditVerify(undefined, { jwks: [] })],
-    ['one of them', () => auditVerify('a', { jwks: [], proof: 'b' })],
-    ['belong to an export', () => auditVerify(undefined, { jwks: [], proof: 'p', kept: ['k'] })],
-    ['--witness-key belongs to --kept', () => auditVerify('a', { jwks: [], witnessKey: ['w'] })],
-    ['--permit belongs to --proof', () => auditVerify(undefined, { jwks: [], permit: 'p', from: 'f' })],
-    ['--to belongs to --from', () => auditVerify(undefined, { jwks: [], proof: 'p', to: 'f' })],
-    ['Name a file with --witness', () => auditExport({ witness: ['https://w.example'] })],
+    ['Name only one of', () => auditVerify('a', { jwks: [], proof: 'b' })],
+    ['need an export', () => auditVerify(undefined, { jwks: [], proof: 'p', kept: ['k'] })],
+    ['--witness-key needs --kept', () => auditVerify('a', { jwks: [], witnessKey: ['w'] })],
+    ['--permit needs --proof', () => auditVerify(undefined, { jwks: [], permit: 'p', from: 'f' })],
+    ['--to needs --from', () => auditVerify(undefined, { jwks: [], proof: 'p', to: 'f' })],
+    ['name a file with --witness', () => auditExport({ witness: ['https://w.example'] })],
     ['Name the key of the witness', () => auditExport({ witness: ['https://w.example', 'file'] })],
-    ['belongs to a --witness that is a URL', () => auditExport({ witness: ['file'], witnessKey: ['k'] })],
+    ['needs a --witness that is a URL', () => auditExport({ witness: ['file'], witnessKey: ['k'] })],
     ['needs a --witness', () => auditExport({ checkpointOnly: true })],
-    ['leave out --out', () => auditExport({ checkpointOnly: true, witness: ['file'], out: 'o' })],
-    ['leave out --url', () => auditExport({ offline: true, url: 'http://127.0.0.1' })],
-    ['no verifier key', () => auditExport({ witness: ['https://w.example', 'file'], witnessKey: ['k'] })],
+    ['omit --out', () => auditExport({ checkpointOnly: true, witness: ['file'], out: 'o' })],
+    ['omit --url', () => auditExport({ offline: true, url: 'http://127.0.0.1' })],
+    ['not a verifier key', () => auditExport({ witness: ['https://w.example', 'file'], witnessKey: ['k'] })],
   ])('is refused: %s', async (text, run) => {
     await expect(run()).rejects.toMatchObject({ exitCode: 64, message: expect.stringContaining(text) })
   })
@@ -273,7 +275,7 @@ describe('the budgets of an export', () => {
       details: { budget_differences: [{ member: 'spent', shown: account.spent + 0.25, recomputed: account.spent }] },
     })
     await expect(verified(now, file('budgets.json', { data: 1 }))).rejects.toThrow(
-      'is not an answer of a route of budgets',
+      'is not a response of a budgets endpoint',
     )
   })
 

@@ -1,7 +1,8 @@
 /** What the budgets hold when a part of the server fails: nothing is held for what was never written, and no cent is lost. */
 import { evaluate } from '@countersign/engine'
-import { type CommitResult, type Mutation, StoreUnavailableError } from '@countersign/store-port/store'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { StoreUnavailableError } from '#server/ports/store/errors'
+import type { CommitResult, Mutation } from '#server/ports/store/store'
 import type { Answer } from '../running-server.js'
 import { Desk, MINUTE_MS } from './desk.js'
 import { type Commit, FaultyStore } from './faulty-store.js'

@@ -76,7 +76,7 @@ describe('a system clock that jumps ahead while the server runs', () => {
     return withdrawCommand(path)
   }
 
-  it('is not followed: nothing expires and no budget begins anew, and /readyz is 503', async () => {
+  it('is not followed: nothing expires and no budget begins again, and /readyz is 503', async () => {
     desk = await Desk.open({ clock: new MachineClock(), budget: { limit: 10 }, rules: OPEN })
     const { id } = await desk.decide(10)
     desk.clock.set(IN_DECEMBER)

@@ -176,7 +176,7 @@ describe('after the end', () => {
     await own.stop()
   })
 
-  it('is told in the audit log before the late word, whoever came first', async () => {
+  it('is told in the audit log before the late word, no matter who came first', async () => {
     const own = await Desk.open()
     const decision = await own.decide(40)
     own.clock.set(new Date(decision.expires_at))

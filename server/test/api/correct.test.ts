@@ -68,7 +68,7 @@ describe('200', () => {
 })
 
 describe('refused', () => {
-  it('to whoever asked, and to keys that may not settle', async () => {
+  it('to anyone who asked, and to keys that may not settle', async () => {
     const { id } = await desk.decide(40)
     await succeed(desk.transition('confirm', id))
     const body = { result: 'rejected' }

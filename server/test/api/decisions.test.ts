@@ -1,4 +1,4 @@
-/** What a caller sees of /v1/decisions, by status. Listing is told in pagination.test.ts, explaining in explanation.test.ts. */
+/** What a caller sees of /v1/decisions, by status. Listing is told in pagination.slow.test.ts, explaining in explanation.test.ts. */
 import { createPermitVerifier } from '@countersign/permit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FROZEN, type RunningServer, runServer } from '../running-server.js'
@@ -266,6 +266,7 @@ describe('POST 200', () => {
         latency_ms: decision.latency_ms,
         budgets: [],
         request: HASH,
+        details: HASH,
         expires_at: later(300),
       },
       leaf: HASH,

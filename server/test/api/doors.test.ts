@@ -54,7 +54,8 @@ it('has a case for every route and no other', () => {
 describe('scopes', () => {
   it('opens each door to a key that holds exactly the scopes of the route', async () => {
     for (const route of server.started.composed.routes) {
-      for (const scopes of needed(route).filter((set) => set.length > 0)) {
+      const { alsoNeeds = [] } = caseOf(route)
+      for (const scopes of needed(route).flatMap((set) => (set.length > 0 ? [[...set, ...alsoNeeds]] : []))) {
         const { key } = await makeKey(server, scopes)
         const answer = await ask(route, { key, scopes })
         expect(answer.status, `${route.name} with ${scopes}`).toBe(route.answer.status)

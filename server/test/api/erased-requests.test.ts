@@ -69,7 +69,7 @@ describe('a request that is erased', () => {
     const [entry, ...others] = await entriesOf(id)
     const self = await succeed(desk.server.call('GET', '/v1/keys/self'))
     expect(entry).toMatchObject({ type: 'request.erased', subject: id, agent_id: AGENT, actor: self.id })
-    expect(entry.data).toEqual({ version: 2 })
+    expect(entry.data).toEqual({ version: 2, request_erased_at: entry.at })
     expect(others).toEqual([created])
     const proof: DecisionProof = await succeed(desk.server.call('GET', `/v1/audit/proof?decision_id=${id}`))
     expect(proof.data.map(({ entry: { type } }) => type)).toEqual(['decision.created', 'request.erased'])
@@ -148,7 +148,7 @@ describe('a request that is erased', () => {
     const { id } = await erased(18)
     expect(await desk.server.call('GET', `/v1/decisions/${id}/explanation`)).toMatchObject({
       status: 404,
-      body: { detail: 'The request of this decision was erased, so the decision cannot be explained any more.' },
+      body: { detail: 'The request of this decision was erased, so the decision can no longer be explained.' },
     })
   })
 

@@ -11,6 +11,8 @@ export interface ReadEvent {
 }
 
 export interface ReaderOptions {
+  /** `/v1/events` when absent. */
+  readonly path?: string
   readonly query?: string
   /** Another key than the bootstrap key. */
   readonly key?: string
@@ -39,10 +41,13 @@ export class EventReader {
   }
 
   /** Resolves with the headers of the answer, whatever its status. */
-  static open(server: RunningServer, { query = '', key = server.key, headers = {} }: ReaderOptions = {}) {
+  static open(
+    server: Pick<RunningServer, 'url' | 'key'>,
+    { path = '/v1/events', query = '', key = server.key, headers = {} }: ReaderOptions = {},
+  ) {
     return new Promise<EventReader>((resolve, reject) => {
       const all = { Authorization: `Bearer ${key}`, ...headers }
-      const req = request(`${server.url}/v1/events${query}`, { headers: all, agent: false }, (res) =>
+      const req = request(`${server.url}${path}${query}`, { headers: all, agent: false }, (res) =>
         resolve(new EventReader(req, res)),
       )
       req.on('error', reject).end()
@@ -56,7 +61,7 @@ export class EventReader {
     return reader
   }
 
-  /** The first so many events, when they have come. */
+  /** The first events, a number of them, when they have come. */
   async first(count: number): Promise<readonly ReadEvent[]> {
     await until(`${count} events`, () => this.events.length >= count || undefined)
     return this.events.slice(0, count)

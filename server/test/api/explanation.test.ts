@@ -37,7 +37,13 @@ describe('an explanation', () => {
           rules: [
             { rule: 0, effect: 'allow', result: 'condition', failed: failed(100) },
             { rule: 1, effect: 'review', result: 'condition', failed: failed(1000) },
-            { rule: 2, effect: 'deny', result: 'matched', failed: [] },
+            {
+              rule: 2,
+              effect: 'deny',
+              result: 'matched',
+              failed: [],
+              held: [{ path: 'action', operator: '$like', expected: 'payment.refund', actual: 'payment.refund' }],
+            },
           ],
         },
       ],
@@ -55,6 +61,15 @@ describe('an explanation', () => {
       result: 'unknown',
       failed: [{ path: 'context.amount', operator: '$lte', expected: 1000, actual: null, found: 'missing' }],
     })
+  })
+
+  it('shows what held in the rule that matched', async () => {
+    const { id } = await decide(server, ALLOWED)
+    const { policies } = await explain(id)
+    expect(policies[0].rules[0].held).toEqual([
+      { path: 'action', operator: '$like', expected: 'payment.refund', actual: 'payment.refund' },
+      { path: 'context.amount', operator: '$lte', expected: 100, actual: ALLOWED.context.amount },
+    ])
   })
 
   it('says of a rule that was not reached that it was not', async () => {
@@ -116,7 +131,11 @@ describe('what changed since', () => {
     expect([unregistered.effect, low.effect, high.effect]).toEqual(['deny', 'deny', 'allow'])
     expect(await failedOf(unregistered.id)).toMatchObject({ result: 'unknown', failed: [{ found: 'missing' }] })
     expect(await failedOf(low.id)).toMatchObject({ result: 'condition', failed: [{ actual: 2 }] })
-    expect(await failedOf(high.id)).toMatchObject({ result: 'matched', failed: [] })
+    expect(await failedOf(high.id)).toMatchObject({
+      result: 'matched',
+      failed: [],
+      held: [{ path: 'action' }, { path: 'agent.level', expected: 3, actual: 4 }],
+    })
   })
 
   it('is not in it: a suspension and its end', async () => {

@@ -1,7 +1,7 @@
 /** What earlier failures must not leave behind. */
 
-import type { Store } from '@countersign/store-port/store'
 import { afterEach, describe, expect, it } from 'vitest'
+import type { Store } from '#server/ports/store/store'
 import { openTestStore } from '../open-test-store.js'
 import { type RunningServer, runServer } from '../running-server.js'
 import { createPolicy, REFUNDS, REVIEWED } from './refunds.js'
@@ -58,7 +58,8 @@ describe('the kill switch', () => {
     const first = await suspend('first')
     expect((await suspend('second')).body).toEqual(first.body)
     const { body } = await server.call('GET', '/v1/audit?agent_id=agent:a')
-    expect(body.data.map((entry: { data: object }) => entry.data)).toEqual([{ reason: 'second' }, { reason: 'first' }])
+    const reasons = body.data.map(({ data }: { data: { reason: string } }) => data.reason)
+    expect(reasons).toEqual(['second', 'first'])
   })
 })
 

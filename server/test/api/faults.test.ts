@@ -1,9 +1,10 @@
 /** What a caller is told when a part of the server fails: nothing is permitted, and the audit log goes on without a gap. */
 
-import { type CommitResult, type Mutation, StoreUnavailableError } from '@countersign/store-port/store'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { typeidIds } from '#server/adapters/typeid-ids'
 import type { Ids } from '#server/ports/ids'
+import { StoreUnavailableError } from '#server/ports/store/errors'
+import type { CommitResult, Mutation } from '#server/ports/store/store'
 import { type Answer, type RunningServer, runServer, TestClock } from '../running-server.js'
 import { type Commit, FaultyStore } from './faulty-store.js'
 import {
@@ -23,18 +24,19 @@ import { stored } from './stored.js'
 
 const IN_THE_FEED: ReadonlySet<string> = new Set(['webhooks.test', 'webhooks.replay', 'webhooks.retry'])
 const READS = [
-  'findDecision',
-  'listDecisions',
-  'loadPoliciesOfSet',
-  'listPolicies',
-  'listPolicyRevisions',
-  'listAccounts',
-  'readAccounts',
-  'findAgent',
-  'listAgents',
-  'findAgentMetadata',
-  'findIdempotency',
-  'listAuditEntries',
+  'decisions.get',
+  'decisions.list',
+  'policies.loadSet',
+  'policies.list',
+  'policies.listRevisions',
+  'accounts.list',
+  'accounts.get',
+  'agents.get',
+  'agents.list',
+  'agents.listWritten',
+  'agents.getMetadata',
+  'idempotency.get',
+  'audit.list',
 ] as const
 
 let server: RunningServer
@@ -62,7 +64,7 @@ async function run(options: Parameters<typeof runServer>[0] = {}): Promise<void>
   await createPolicy(server, REFUNDS)
 }
 
-/** Until so many requests were evaluated: what comes next for them is the store. */
+/** Until this many requests were evaluated: what comes next for them is the store. */
 async function evaluated(count: number): Promise<void> {
   while (asked < count) await new Promise((resolve) => setImmediate(resolve))
 }
@@ -136,7 +138,7 @@ describe('a commit that fails and leaves nothing', () => {
 
   it('keeps the slot of a review while the store cannot tell whether it was written', async () => {
     await run({ settings: { maxOpenReviews: 1 } })
-    faulty.faults.set('findDecision', new StoreUnavailableError('The disk is away.'))
+    faulty.faults.set('decisions.get', new StoreUnavailableError('The disk is away.'))
     faulty.commit = fails
     expectUnavailable(await ask(REVIEWED))
     faulty.commit = null
@@ -179,7 +181,7 @@ describe('a commit whose outcome is not known', () => {
       faulty.commit = writesAndFails
       expectUnavailable(await change())
       faulty.commit = null
-      // Until the store is read anew no further change is made upon the old state.
+      // Until the store is read again no further change is made upon the old state.
       await vi.waitFor(async () =>
         expect((await server.call('PUT', '/v1/agents/agent:nobody', { body: {} })).status).toBe(404),
       )
@@ -263,7 +265,7 @@ describe('a commit that never ends', () => {
     const first = ask(ALLOWED, headers)
     await arrived
     const second = ask(ALLOWED, headers)
-    // Whoever comes to the door after it and is answered was behind it.
+    // A call that comes to the door after it and is answered was behind it.
     await ask({}, headers)
     release()
     expect((await second).body).toEqual((await first).body)
@@ -352,7 +354,7 @@ describe('a read that fails', () => {
 
   it('is a 500 that shows nothing of the inside when the fault is not the store being away', async () => {
     await run()
-    faulty.faults.set('findDecision', new Error('SELECT secret FROM decisions'))
+    faulty.faults.set('decisions.get', new Error('SELECT secret FROM decisions'))
     const answer = await server.call('GET', '/v1/decisions/dec_01kagx3v5ne8sr6w1y6gqk4t2h', {
       headers: { 'X-Request-Id': 'to-be-quoted' },
     })

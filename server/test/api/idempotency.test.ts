@@ -1,5 +1,5 @@
-import { StoreUnavailableError } from '@countersign/store-port/store'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { StoreUnavailableError } from '#server/ports/store/errors'
 import { type Answer, type RunningServer, runServer } from '../running-server.js'
 import { openStoreWith } from '../store-with.js'
 import { ALLOWED, allowing, createPolicy, DENIED, decide, makeKey, REFUNDS, REVIEWED, succeed } from './refunds.js'
@@ -76,10 +76,12 @@ describe('the same call again', () => {
     let isBlind = false
     const openStore = (dataDir: string) =>
       openStoreWith(dataDir, (store) => ({
-        findIdempotency: async (...asked) => {
-          const found = isBlind ? null : await store.findIdempotency(...asked)
-          isBlind = false
-          return found
+        idempotency: {
+          get: async (...asked) => {
+            const found = isBlind ? null : await store.idempotency.get(...asked)
+            isBlind = false
+            return found
+          },
         },
       }))
     const other = await runServer({ settings: { rateLimitPerSecond: 0 }, parts: { openStore } })
@@ -325,7 +327,7 @@ describe('a name', () => {
 })
 
 describe('only an answer of 2xx is kept', () => {
-  it('after 400, 403, 409 and 404 the call is made anew', async () => {
+  it('after 400, 403, 409 and 404 the call is made again', async () => {
     const name = freshKey()
     expect((await ask(name, { agent_id: 'agent:x' })).status).toBe(400)
     const { key } = await makeKey(server, ['decisions:write'], { agents: ['agent:support-7'] })
@@ -369,9 +371,9 @@ describe('after 24 hours', () => {
       })
       expect((await send('/v1/policies', allowing('a.c'))).status).toBe(422)
       old.clock.advance(1)
-      const anew = await send('/v1/decisions', ALLOWED)
-      expect(isReplayed(anew)).toBe(false)
-      expect(anew.body.id).not.toBe(first.body.id)
+      const again = await send('/v1/decisions', ALLOWED)
+      expect(isReplayed(again)).toBe(false)
+      expect(again.body.id).not.toBe(first.body.id)
       const other = await send('/v1/policies', allowing('a.c'))
       expect(other.status).toBe(201)
       expect(other.body.id).not.toBe(policy.body.id)

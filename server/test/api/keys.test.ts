@@ -31,7 +31,9 @@ const auditOf = async (id: string) => (await everyItem(server, '/v1/audit')).fil
 /** Whether any file of the data directory holds the text. */
 async function isOnDisk(text: string): Promise<boolean> {
   if (ON_MONGODB) return (await dumpOf(databaseOf(server.dataDir))).includes(text)
-  const files = readdirSync(server.dataDir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  const files = readdirSync(server.dataDir, { recursive: true, withFileTypes: true }).filter(
+    (entry) => entry.isFile() && !entry.name.endsWith('.tmp'),
+  )
   expect(files.length).toBeGreaterThan(1)
   return files.some((entry) => readFileSync(join(entry.parentPath, entry.name)).includes(text))
 }
@@ -461,7 +463,7 @@ describe('403 not_own_key', () => {
     for (const key of [text, server.key]) expect((await rotate(made.id, {}, key)).status).toBe(200)
   })
 
-  it('comes after 404 and key_too_wide, and before a reused idempotency key; a replay needs no right anew', async () => {
+  it('comes after 404 and key_too_wide, and before a reused idempotency key; a replay needs no right again', async () => {
     const [one, other] = [await make(server.key), await make(server.key)]
     const wide = await makeKey(server, [...SCOPES, 'audit:read'])
     expect(await rotate('key_00000000000000000000000000', {}, one.key)).toMatchObject({ status: 404 })
@@ -475,7 +477,7 @@ describe('403 not_own_key', () => {
     for (const body of [{}, { grace_seconds: 1 }]) expect(await once(other.id, body)).toMatchObject(refused)
   })
 
-  it('is not told of revoking: a key that leaked is ended by whoever sees it', async () => {
+  it('is not told of revoking: a key that leaked is ended by anyone who sees it', async () => {
     const [one, other] = [await make(server.key), await make(server.key)]
     expect((await revoke(other.id, one.key)).status).toBe(204)
   })

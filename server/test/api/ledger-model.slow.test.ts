@@ -16,6 +16,15 @@ const TIMEOUT_MS = SEQUENCES * 1000
 /** Time for looking for the shortest sequence that fails. */
 const SHRINKING_MS = 20_000
 
+/** Its records are as its log says, and each entry follows from the one before. */
+async function end(server: LedgerServer | null): Promise<void> {
+  if (server === null) return
+  const { code, found } = await server.verifyRecords()
+  await server.stop()
+  expect(found).toMatchObject({ result: 'intact', record_differences: [], not_bound: {} })
+  expect(code).toBe(0)
+}
+
 it(`agree on ${SEQUENCES} sequences`, { timeout: TIMEOUT_MS }, async () => {
   console.log(`SEED=${SEED}`)
   const done = { sequences: 0, steps: 0 }
@@ -23,7 +32,7 @@ it(`agree on ${SEQUENCES} sequences`, { timeout: TIMEOUT_MS }, async () => {
   let deadline = Number.POSITIVE_INFINITY
   const serverOfNow = async (): Promise<LedgerServer> => {
     if (done.sequences++ % SEQUENCES_OF_A_LIFE !== 0 && server !== null) return server
-    await server?.stop()
+    await end(server)
     server = await LedgerServer.start(FROZEN)
     for (const id of REGISTERED) await server.registerAgent(id, {}, false)
     return server
@@ -45,6 +54,8 @@ it(`agree on ${SEQUENCES} sequences`, { timeout: TIMEOUT_MS }, async () => {
   })
   try {
     await fc.assert(property, { numRuns: SEQUENCES, seed: SEED })
+    await end(server)
+    server = null
   } finally {
     await (server as LedgerServer | null)?.stop()
   }

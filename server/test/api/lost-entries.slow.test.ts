@@ -1,14 +1,15 @@
-/** A store that lacks what its signing keys have signed: the server does not begin anew as if nothing had been decided. */
+/** A store that lacks what its signing keys have signed: the server does not start over as if nothing had been decided. */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Store } from '@countersign/store-port/store'
-import { backUpStore } from '@countersign/store-sqlite/backup'
-import { restoreStore } from '@countersign/store-sqlite/restore'
 import { afterEach, describe, expect, it } from 'vitest'
-import { ON_MONGODB } from '../open-test-store.js'
+import type { Store } from '#server/ports/store/store'
+import { backUpStore } from '#server/stores/sqlite/backup'
+import { restoreStore } from '#server/stores/sqlite/restore'
+import { ON_MONGODB, openTestStore } from '../open-test-store.js'
 import { type RunningServer, runServer } from '../running-server.js'
-import { openStoreWith } from '../store-with.js'
+import type { CallOf } from '../store-suite/index.js'
+import { withCalls } from '../with-calls.js'
 import { ALLOWED, createPolicy, decide, everyItem, REFUNDS } from './refunds.js'
 
 let server: RunningServer
@@ -19,7 +20,7 @@ afterEach(async () => {
 const keyFile = (dataDir: string) => join(dataDir, 'signing-keys.json')
 const remembered = (dataDir: string) => JSON.parse(readFileSync(keyFile(dataDir), 'utf8')).newest_entry
 
-/** As if so many entries had been lost. */
+/** As if this many entries had been lost. */
 async function forgetIn(dataDir: string, entries: number): Promise<void> {
   const file = JSON.parse(readFileSync(keyFile(dataDir), 'utf8'))
   file.newest_entry.index += entries
@@ -27,28 +28,33 @@ async function forgetIn(dataDir: string, entries: number): Promise<void> {
 }
 
 /** What a store is asked for while a server starts, in any order. */
-const ASKED_AT_START = [
-  ...['newestTime', 'openLog', 'hasEntry', 'isRestored', 'leaveLogs', 'commit', 'secret', 'listAuditEntries'],
-  ...['loadPolicies', 'loadAgents', 'loadKeys', 'loadKeyUses', 'listOpenReviews', 'firstApprovalEnd'],
-] as (keyof Store)[]
+const ASKED_AT_START: ReadonlySet<string> = new Set<CallOf<Store>>([
+  'openLog',
+  'audit.has',
+  'isRestored',
+  'leaveLogs',
+  'commit',
+  'secret',
+  'audit.list',
+  'policies.load',
+  'agents.load',
+  'keys.load',
+  'keys.loadUses',
+  'decisions.listOpenReviews',
+  'decisions.firstApprovalEnd',
+])
 
 const DEAD = new Error('The process is gone.')
 
-/** A store that does so many things and then, as if its process had been killed, nothing more. */
-function openDying(dataDir: string, calls: number): Promise<Store> {
+/** A store that does a number of things and then, as if its process had been killed, nothing more. */
+async function openDying(dataDir: string, calls: number): Promise<Store> {
   let left = calls
-  return openStoreWith(dataDir, (store) =>
-    Object.fromEntries(
-      ASKED_AT_START.map((name) => [
-        name,
-        async (...args: unknown[]) => {
-          if (left === 0) throw DEAD
-          left -= 1
-          return (store[name] as (...args: unknown[]) => unknown)(...args)
-        },
-      ]),
-    ),
-  )
+  return withCalls(await openTestStore(dataDir), (name, perform) => {
+    if (!ASKED_AT_START.has(name)) return perform()
+    if (left === 0) return Promise.reject(DEAD)
+    left -= 1
+    return perform()
+  })
 }
 
 describe('a store that is shorter than its signing keys remember', () => {

@@ -14,6 +14,20 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
+/** All titles of schemas inside a value. A property may be named so, too: its schema is no text. */
+function titlesIn(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, part]) =>
+    key === 'title' && typeof part === 'string' ? [part] : titlesIn(part),
+  )
+}
+
+/** The names that differ from one before them in case and punctuation alone. */
+function repeatedAsIdentifiers(names: readonly string[]): string[] {
+  const identifiers = names.map((name) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, ''))
+  return identifiers.filter((name, index) => identifiers.indexOf(name) !== index)
+}
+
 describe('/openapi.json', () => {
   it('is an OpenAPI 3.1 document, read without a key', async () => {
     const validator = new Validator()
@@ -36,6 +50,26 @@ describe('/openapi.json', () => {
       .flatMap(([path, operations]) => Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`))
     const routes = server.started.composed.routes.map(({ method, path }) => `${method} ${path}`)
     expect(described.sort()).toEqual(routes.sort())
+  })
+
+  it('gives each schema and each operation a name of its own, as generators of clients make it', () => {
+    const { components, paths } = JSON.parse(text)
+    const titles = titlesIn([components.schemas, paths])
+    expect(repeatedAsIdentifiers([...Object.keys(components.schemas), ...titles])).toEqual([])
+    const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods))
+    const ids = operations.map(({ operationId }) => operationId)
+    expect(ids.filter((id) => !/^[A-Za-z]\w*$/.test(id))).toEqual([])
+    expect(repeatedAsIdentifiers(ids)).toEqual([])
+  })
+
+  it('would notice a name that another schema has as its title', () => {
+    const schemas = { AgentUpdate: { title: 'Agent', properties: { title: { type: 'string' } } }, Agent: {} }
+    expect(titlesIn(schemas)).toEqual(['Agent'])
+    expect(repeatedAsIdentifiers(['AgentUpdate', 'Agent', 'agent'])).toEqual(['agent'])
+  })
+
+  it('lets clients that read no patterns keep the conditions of a policy', () => {
+    expect(JSON.parse(text).components.schemas.Conditions.additionalProperties).toMatchObject({})
   })
 
   it('tells of the problems that any call can meet', () => {

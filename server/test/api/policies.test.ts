@@ -1,4 +1,5 @@
 /** What a caller sees of /v1/policies and /v1/simulate, by status. */
+import { jsonHash } from '@countersign/audit-log'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FROZEN, type RunningServer, runServer } from '../running-server.js'
 import {
@@ -67,7 +68,7 @@ describe('POST /v1/policies 201', () => {
         actor: self,
         subject: answer.body.id,
         agent_id: null,
-        data: { name: 'refunds', revision: 1, policy_set: 1 },
+        data: { name: 'refunds', revision: 1, policy_set: 1, written_at: T0, document_hash: jsonHash(REFUNDS) },
         leaf: expect.any(String),
       },
     ])

@@ -1,9 +1,13 @@
 /** Every code of the catalogue, as it comes over HTTP: a code that nothing here makes happen fails the suite. */
 import { ERRORS, type ErrorCode } from '@countersign/contract'
-import { BudgetBusyError } from '@countersign/store-port/ledger'
-import { type Store, StoreUnavailableError } from '@countersign/store-port/store'
+import { until } from '@countersign/testkit'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { StoreUnavailableError } from '#server/ports/store/errors'
+import { BudgetBusyError } from '#server/ports/store/ledger'
+import type { Store } from '#server/ports/store/store'
+import { intruderOf } from '../intruder.js'
 import { type Answer, type RunningServer, runServer } from '../running-server.js'
+import type { CallOf } from '../store-suite/index.js'
 import { openStoreWith } from '../store-with.js'
 import { sendRaw } from './browser-session.js'
 import { FaultyStore } from './faulty-store.js'
@@ -24,7 +28,7 @@ const permit = async (agent_id = ALLOWED.agent_id) => ({
 
 async function failing(
   error: Error,
-  member: keyof Store = 'listAuditEntries',
+  member: CallOf<Store> = 'audit.list',
   call = () => server.call('GET', '/v1/audit'),
 ): Promise<Answer> {
   faulty.faults.set(member, error)
@@ -56,6 +60,12 @@ const MAKE: { readonly [code in ErrorCode]: () => Promise<Answer> } = {
   not_own_key: async () => {
     const [{ key }, other] = [await makeKey(server, ['keys:write']), await makeKey(server, ['keys:write'])]
     return post(`/v1/keys/${other.id}/rotate`, {}, { key })
+  },
+  log_rewritten: async () => {
+    const checkpoints = () => server.call('GET', '/v1/audit/checkpoints')
+    await until('a checkpoint', async () => (await checkpoints()).body.root?.size)
+    await intruderOf(server.dataDir).removeReader()
+    return checkpoints()
   },
   not_found: () => server.call('GET', '/v1/policies/x'),
   method_not_allowed: () => server.call('PATCH', '/v1/policies'),
@@ -96,9 +106,12 @@ const MAKE: { readonly [code in ErrorCode]: () => Promise<Answer> } = {
     return post(`/v1/decisions/${id}/approve`)
   },
   budget_exceeded: async () => {
-    const budget = { limit: 0, unit: 'calls', period: 'total', amount: 1 }
-    await createPolicy(server, { name: 'none left', rules: [{ action: 'none.left', effect: 'review' }], budget })
-    const { id } = await decide(server, { agent_id: 'agent:a', action: 'none.left' })
+    const action = 'none.left'
+    const budget = { limit: 1, unit: 'calls', period: 'total', amount: 1 }
+    const spends = { action, effect: 'allow', conditions: { agent_id: { $eq: 'agent:first' } } }
+    await createPolicy(server, { name: 'none left', rules: [spends, { action, effect: 'review' }], budget })
+    await decide(server, { agent_id: 'agent:first', action })
+    const { id } = await decide(server, { agent_id: 'agent:a', action })
     return post(`/v1/decisions/${id}/approve`)
   },
   already_claimed: async () => {
@@ -148,7 +161,7 @@ const MAKE: { readonly [code in ErrorCode]: () => Promise<Answer> } = {
   internal_error: () => failing(new Error('a fault of ours')),
   store_unavailable: () => failing(new StoreUnavailableError('The disk is away.')),
   budget_busy: () =>
-    failing(new BudgetBusyError('Too many at once.'), 'findIdempotency', () =>
+    failing(new BudgetBusyError('Too many at once.'), 'idempotency.get', () =>
       post('/v1/decisions', REVIEWED, { headers: { 'Idempotency-Key': 'busy' } }),
     ),
   replica_stale: async () => {

@@ -131,6 +131,7 @@ function expectProblem(said: string, status: number, code: string, requestId?: s
   expect(problem).toEqual({
     ...{ type: `/docs/errors#${code}`, title: expect.any(String), status, detail: expect.any(String), code },
     request_id: id,
+    ...(code === 'validation_failed' && { errors: [{ pointer: expect.any(String), detail: expect.any(String) }] }),
   })
   for (const [name, value] of [
     ['content-type', 'application/problem+json'],

@@ -57,6 +57,11 @@ describe('POST /v1/simulate without agents:read', () => {
     }
   })
 
+  it.each(Object.keys(CONDITIONS))('shows nothing of it in what held either: not %s', async (name) => {
+    const [a, b] = await both({ $not: CONDITIONS[name] as object }, 'allow', narrow)
+    expect(a).toBe(b)
+  })
+
   it('shows with it what it keeps back without', async () => {
     const told = []
     for (const conditions of Object.values(CONDITIONS)) {

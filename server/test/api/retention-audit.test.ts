@@ -1,12 +1,14 @@
 /** RETENTION_DAYS and the proof: what is gone is vouched for by logs that are whole, and by the permits that name them. */
 import { leafHash } from '@countersign/audit-log'
 import type { AuditEntry } from '@countersign/contract'
-import { walk } from '@countersign/testkit/store-suite'
 import { afterEach, expect, it } from 'vitest'
+import { typeidIds } from '#server/adapters/typeid-ids'
+import { MutationWriter } from '#server/mutation-writer'
 import { removeOldDecisions } from '#server/use-cases/decisions/retention'
-import { mongoUrl } from '../../../packages/store-mongodb/test/open-mongo-store.js'
 import { databaseOf, ON_MONGODB, openTestStore } from '../open-test-store.js'
 import { type Answer, type RunningServer, runServer } from '../running-server.js'
+import { walk } from '../store-suite/index.js'
+import { mongoUrl } from '../stores/mongodb/open-mongo-store.js'
 
 const DAY_MS = 86_400_000
 const DAYS = 40
@@ -36,7 +38,8 @@ function mongoUrlOf({ dataDir }: RunningServer): string | null {
 /** As a server does it once an hour. */
 async function removeOld(dataDir: string, { clock }: RunningServer): Promise<void> {
   const store = await openTestStore(dataDir)
-  expect(await removeOldDecisions({ clock, store, isServing: () => true }, DAYS)).toBe(4)
+  const writer = new MutationWriter(store, typeidIds(clock), 30_000)
+  expect(await removeOldDecisions({ clock, store, writer, isServing: () => true }, DAYS)).toBe(4)
   await store.close()
 }
 
@@ -91,6 +94,8 @@ it('every log is whole and has what permits name of decisions that were removed'
     expect(indexes.sort((one, other) => one - other)).toEqual([...indexes.keys()])
   }
   expect(entries).toEqual(expect.arrayContaining([...before]))
+  const [announced] = entries.filter(({ type }) => type === 'decisions.removed')
+  expect(announced?.data).toEqual({ evaluated_before: expect.any(String), ended_before: expect.any(String) })
   for (const decision of decisions.filter(({ effect }) => effect === 'allow')) {
     const place = placeOf(decision)
     const named = entries.find(({ log, index }) => log === place.log && index === place.index)

@@ -4,6 +4,8 @@ import { setImmediate } from 'node:timers/promises'
 import { leafHash } from '@countersign/audit-log'
 import { until } from '@countersign/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { editedStore } from '../edited-store.js'
+import { startReceiver } from '../feed/webhooks/receiver.js'
 import { filesWith } from '../process/files-with.js'
 import { type Answer, FROZEN, type RunningServer, runServer } from '../running-server.js'
 import { openStoreWith } from '../store-with.js'
@@ -106,6 +108,29 @@ describe('retention', () => {
     expect((await server.call('POST', `/v1/decisions/${confirmed.id}/confirm`, { body: {} })).status).toBe(404)
   })
 
+  it('removes what endpoints have answered to events of what it removes', async () => {
+    const receiver = await startReceiver(({ body }, res) => res.end(body))
+    await server.stop()
+    const parts = { expireEveryMs: 1000 }
+    server = await runServer({ parts, settings: { retentionDays: 5, webhookAllowPrivate: true } })
+    await post('/v1/policies', { name: 'p', rules: [{ action: 'pay.create', effect: 'allow' }] })
+    const webhook = await post('/v1/webhooks', { url: receiver.url, events: ['decision.confirmed'] })
+    const answered = async (decision: string) =>
+      (await get(`/v1/webhooks/${webhook.id}/deliveries`)).body.data?.find(
+        ({ subject, status }: Answer['body']) => subject === decision && status === 'delivered',
+      )?.attempts[0]
+    const { id } = await decide('pay.create')
+    // As late as it can be: the delivery would stay for 30 days more.
+    server.clock.advance(29 * DAY_MS)
+    await post(`/v1/decisions/${id}/confirm`, {})
+    const before = await until('its delivery', async () => (await answered(id)) ?? undefined)
+    expect(before.response).toContain(id)
+    server.clock.advance(2 * DAY_MS)
+    await sweptAway(id)
+    expect(await answered(id)).toEqual({ ...before, response: null })
+    await receiver.close()
+  })
+
   it('keeps what counts in an account whose period goes on, and removes it once that is over', async () => {
     const [total, yearly] = [await withBudget('total'), await withBudget('yearly')]
     const counted = await decide('pay.create', 7)
@@ -154,6 +179,17 @@ describe('retention', () => {
     await sweptAway(waiting.id)
   })
 
+  it('goes on while the row of a webhook is damaged', async () => {
+    const webhook = await post('/v1/webhooks', { url: 'https://example.com/hooks', events: ['policy.created'] })
+    const store = editedStore(server.dataDir)
+    await store.document('webhooks', [webhook.id], (document) => Object.assign(document, { version: 7 }))
+    await store.close()
+    const { id } = await decide('pay.create')
+    // What the webhook may still have to read is kept for 30 days more.
+    server.clock.advance((DAYS + 31) * DAY_MS)
+    await sweptAway(id)
+  })
+
   it('goes on behind a server that has stopped', async () => {
     await sweep()
     server = await server.restart()
@@ -178,7 +214,7 @@ it('what is not removed when the server stops is left to the next start', async 
     removed += 1
     return 1
   }
-  const openStore = (dataDir: string) => openStoreWith(dataDir, () => ({ purgeIdempotency }))
+  const openStore = (dataDir: string) => openStoreWith(dataDir, () => ({ idempotency: { purge: purgeIdempotency } }))
   await server.stop()
   server = await runServer({ parts: { openStore } })
   vi.advanceTimersByTime(MINUTE_MS)

@@ -23,6 +23,7 @@ describe('approve', () => {
     expect(body).toEqual({
       ...decision,
       status: 'approved',
+      advice: { retry: 'now', message: 'Claim the decision and run the action.' },
       expires_at: '2026-11-21T11:00:01.234Z',
       budgets: [
         {
@@ -121,10 +122,11 @@ describe('approve', () => {
       rules: [{ action: 'pay.*', effect: 'review' }],
       budget: { limit: 300, unit: 'EUR', period: 'total' },
     })
+    await desk.approved(150)
     await desk.replacePolicy({ budget: { limit: 100, unit: 'EUR', period: 'monthly', on_exceed: 'review' } })
-    const { id } = await desk.decide(400)
+    const { id } = await desk.decide(200)
     expect(await code(desk.transition('approve', id, { exceed_budget: true }))).toBe('budget_exceeded')
-    expect((await desk.budgets()).map(({ reserved }) => reserved)).toEqual([0, 0])
+    expect((await desk.budgets()).map(({ reserved }) => reserved)).toEqual([150, 150])
     await succeed(desk.server.call('DELETE', `/v1/policies/${strict.id}`))
     expect((await desk.transition('approve', id, { exceed_budget: true })).status).toBe(200)
   })

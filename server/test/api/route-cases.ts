@@ -1,4 +1,5 @@
 /** One request that succeeds for every route of the table. A route without a case fails the suites that walk the table. */
+import type { Scope } from '@countersign/contract'
 import type { RunningServer } from '../running-server.js'
 import { allowing, createPolicy, decide, makeKey, succeed } from './refunds.js'
 
@@ -31,6 +32,8 @@ export interface RouteCase {
   /** A request that succeeds for this caller (the bootstrap key, unless said), with objects of its own where it changes them. */
   readonly request: (caller?: RouteCaller) => Promise<RouteRequest> | RouteRequest
   readonly bound: Bound
+  /** Scopes that this request needs in addition to those of its route. */
+  readonly alsoNeeds?: readonly Scope[]
 }
 
 export const AGENT = 'agent:one'
@@ -167,6 +170,20 @@ export function routeCases(server: RunningServer): Readonly<Record<string, Route
       request: async () => ({ path: `/v1/policies/${await newPolicy()}`, body: allowing('mail.read') }),
       bound: 'cannot hold the scope',
     },
+    'policies.getByName': {
+      request: async () => {
+        const { name } = await createPolicy(server, allowing('mail.read'))
+        return { path: `/v1/policies/by-name/${encodeURIComponent(name)}` }
+      },
+      bound: 'nothing of agents',
+    },
+    'policies.putByName': {
+      request: async () => {
+        const body = await createPolicy(server, allowing('mail.read'))
+        return { path: `/v1/policies/by-name/${encodeURIComponent(body.name)}`, body }
+      },
+      bound: 'cannot hold the scope',
+    },
     'policies.delete': {
       request: async () => ({ path: `/v1/policies/${await newPolicy()}` }),
       bound: 'cannot hold the scope',
@@ -295,6 +312,11 @@ export function routeCases(server: RunningServer): Readonly<Record<string, Route
     },
     'audit.proof': {
       request: async () => ({ path: `/v1/audit/proof?decision_id=${(await newDecision()).id}` }),
+      bound: 'cannot hold the scope',
+    },
+    'audit.records': {
+      request: async () => ({ path: `/v1/audit/records?kind=decision&id=${(await newDecision()).id}` }),
+      alsoNeeds: ['decisions:read'],
       bound: 'cannot hold the scope',
     },
     'audit.export': { request: () => ({ path: '/v1/audit/export' }), bound: 'cannot hold the scope' },

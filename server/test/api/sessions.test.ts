@@ -1,8 +1,8 @@
 /** Sessions of the dashboard: who may start one, what it may do, and when it ends. */
 import { LIMITS } from '@countersign/contract'
-import { StoreUnavailableError } from '@countersign/store-port/store'
 import { until } from '@countersign/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { StoreUnavailableError } from '#server/ports/store/errors'
 import { databaseOf, ON_MONGODB } from '../open-test-store.js'
 import { type RunningServer, runServer } from '../running-server.js'
 import { type BrowserSession, fromOwnPage, sendRaw, sessionOf, signInWith } from './browser-session.js'
@@ -363,6 +363,7 @@ async function filesOf(folder: string): Promise<string> {
   const { readdir, readFile } = await import('node:fs/promises')
   const { join } = await import('node:path')
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
-  const files = entries.filter((entry) => entry.isFile())
+  // A temporary file may have been renamed since it was listed.
+  const files = entries.filter((entry) => entry.isFile() && !entry.name.endsWith('.tmp'))
   return (await Promise.all(files.map((file) => readFile(join(file.parentPath, file.name), 'latin1')))).join('\n')
 }

@@ -82,6 +82,7 @@ describe('GET /v1/stats 200', () => {
       total: { decisions: 0, effects: { allow: 0, deny: 0, review: 0, log: 0 }, latency_ms: null },
       data: [],
       budgets: [],
+      incomplete: false,
       uncounted_entries: 0,
     })
     const spans = {
@@ -215,7 +216,7 @@ describe('GET /v1/stats 400', () => {
     ['an interval that is none', '?interval=week', '/interval'],
     ['a group that is none', '?group=key', '/group'],
     ['another parameter', '?limit=10', '/limit'],
-    ['a time without milliseconds', '?from=2026-11-21T10:00:00Z', '/from'],
+    ['a time without an offset', '?from=2026-11-21T10:00:00', '/from'],
     ['an end at the start', `?from=${at(0)}&to=${at(0)}`, '/from'],
     ['an end before the start in one bucket', `?from=${at(2)}&to=${at(1)}`, '/from'],
     ['a start that is ahead', `?from=${at(HOUR_MS)}`, '/from'],

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { Connection } from '@countersign/store-sqlite/driver'
 import { type Document, MongoClient } from 'mongodb'
-import { mongoUrl } from '../../../packages/store-mongodb/test/open-mongo-store.js'
+import { Connection } from '#server/stores/sqlite/driver'
 import { databaseOf, ON_MONGODB } from '../open-test-store.js'
 import type { RunningServer } from '../running-server.js'
+import { mongoUrl } from '../stores/mongodb/open-mongo-store.js'
 
 /** What no request writes: when a key was used last, which is saved now and then, how far the feed has read, and the trees. */
 const UNRECORDED: ReadonlySet<string> = new Set(['key_uses', 'readers', 'counts', 'tree_nodes', 'log_checkpoints'])

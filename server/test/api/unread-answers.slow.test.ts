@@ -1,10 +1,10 @@
 /** Callers that ask for much and read nothing: what is held for them is bounded, and nobody else waits for them. */
 import { connect, type Socket } from 'node:net'
-import { openSqliteStore } from '@countersign/store-sqlite/open'
 import { until } from '@countersign/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { CHECKS, StalledConnections } from '#server/http/stalled-connections'
 import { UnreadAnswers } from '#server/http/unread-answers'
+import { openSqliteStore } from '#server/stores/sqlite/open'
 import { type RunningServer, runServer } from '../running-server.js'
 import { allowing, createPolicy, decide, makeKey, succeed } from './refunds.js'
 
@@ -139,7 +139,7 @@ describe('a connection that takes nothing of its answer', () => {
 
 const endedByServer = () => server.logged.filter(({ message }) => /did not read its response/.test(message)).length
 
-/** Reads so many answers, with a pause after each mebibyte; their statuses. */
+/** Reads this many answers, with a pause after each mebibyte; their statuses. */
 async function readAll(socket: Socket, count: number, pauseMs = 0): Promise<number[]> {
   const statuses: number[] = []
   let head = ''

@@ -195,12 +195,9 @@ describe('a secret', () => {
     }
     for (let i = 0; i < 6; i++) secrets.unshift((await succeed(post(id, 'rotate-secret'))).secret)
     server.clock.advance(MINUTE_MS)
-    // The feed sees a rotation within a second.
-    await until('the newest secret', async () => ((await signed())[0] === secrets[0] ? true : undefined))
     expect(await signed()).toEqual(secrets.slice(0, 5))
     secrets.unshift((await succeed(post(id, 'rotate-secret', { grace_seconds: 0 }))).secret)
     server.clock.advance(MINUTE_MS)
-    await until('one signature', async () => ((await signed()).length === 1 ? true : undefined))
     expect(await signed()).toEqual(secrets.slice(0, 1))
   })
 })
@@ -213,7 +210,7 @@ describe('a retry', () => {
     const failed = await attempted(id)
     expect(failed).toMatchObject({
       status: 'pending',
-      attempts: [{ status: 503, error: 'The endpoint answered 503.', response: 'later' }],
+      attempts: [{ status: 503, error: 'The endpoint responded with 503.', response: 'later' }],
     })
     expect(Date.parse(failed.next_attempt_at)).toBeGreaterThan(server.clock.now().getTime())
     answer = (_, res) => res.end()
@@ -303,8 +300,6 @@ describe('a webhook', () => {
     await createPolicy(server, REFUNDS)
     const [deleted, kept] = [await create(), await create({ url: `${receiver.url}/kept` })]
     await succeed(server.call('DELETE', `/v1/webhooks/${deleted.id}`))
-    // A change of webhooks is seen within a second: before, both may get it.
-    server.clock.advance(MINUTE_MS)
     await decide(server, ALLOWED)
     await settled(kept.id, ['delivered'])
     expect(receiver.received.map(({ path }) => path)).toEqual(['/hook/kept'])

@@ -1,26 +1,17 @@
 /** Webhooks over the API: what they answer, and what they leave in the log. What is sent is in webhook-deliveries.slow.test.ts. */
 import { LIMITS } from '@countersign/contract'
-import { type Store, StoreUnavailableError } from '@countersign/store-port/store'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { StoreUnavailableError } from '#server/ports/store/errors'
 import { type Answer, type RunningServer, runServer } from '../running-server.js'
 import { openStoreWith } from '../store-with.js'
 import { everyItem, makeKey, succeed } from './refunds.js'
 import { stored } from './stored.js'
 
-/** The feed of a store with some of its methods in other words. */
-function feedWith(feed: Store['feed'], changed: Partial<Store['feed']>): Store['feed'] {
-  return new Proxy(feed, {
-    get(target, name: keyof Store['feed']) {
-      const method = changed[name] ?? target[name]
-      return typeof method === 'function' ? method.bind(target) : method
-    },
-  })
-}
-
 const NOTHING = 'whk_01kagx3v5ne8sr6w1y6gqk4t2h'
 /** No name server knows it. The feed sends nothing there, as the types are of what does not happen here. */
 const URL = 'https://receiver.invalid/hook'
 const BODY = { url: URL, events: ['budget.exceeded'] }
+const SETTINGS_HASH = expect.stringMatching(/^[\w-]{43}$/)
 const SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/
 
 let server: RunningServer
@@ -79,7 +70,13 @@ describe('POST /v1/webhooks 201', () => {
         type: 'webhook.created',
         actor: self,
         agent_id: null,
-        data: { url: URL, events: ['decision.denied', 'budget.exceeded'], enabled: true },
+        data: {
+          version: 1,
+          url: URL,
+          events: ['decision.denied', 'budget.exceeded'],
+          enabled: true,
+          settings_hash: SETTINGS_HASH,
+        },
       },
     ])
     await remove(webhook.id)
@@ -277,7 +274,13 @@ describe('PUT /v1/webhooks/{id} 200', () => {
       type: 'webhook.updated',
       actor: self,
       agent_id: null,
-      data: { url: 'https://example.com/other', events: null, enabled: true },
+      data: {
+        version: 2,
+        url: 'https://example.com/other',
+        events: null,
+        enabled: true,
+        settings_hash: SETTINGS_HASH,
+      },
     })
     await remove(before.id)
   })
@@ -414,8 +417,7 @@ describe('POST /v1/webhooks/{id}/replay', () => {
 
   it('409 keeps to 20 at a time, also when many come at once', async () => {
     // None of them ends.
-    const endless = (dataDir: string) =>
-      openStoreWith(dataDir, ({ feed }) => ({ feed: feedWith(feed, { removeReader: async () => {} }) }))
+    const endless = (dataDir: string) => openStoreWith(dataDir, () => ({ readers: { remove: async () => {} } }))
     const busy = await runServer({ settings: { rateLimitPerSecond: 0 }, parts: { openStore: endless } })
     try {
       const [one, other] = [await makeOn(busy), await makeOn(busy)]
@@ -490,13 +492,14 @@ describe('503 while the store cannot write what the feed needs', () => {
     let isAway = true
     const fails = () => Promise.reject(new StoreUnavailableError('The disk is full.'))
     const openStore = (dataDir: string) =>
-      openStoreWith(dataDir, ({ feed }) => ({
-        feed: feedWith(feed, {
-          addDelivery: (delivery) => (isAway ? fails() : feed.addDelivery(delivery)),
-          updateDeliveries: (deliveries) => (isAway ? fails() : feed.updateDeliveries(deliveries)),
-          holdReader: (name, ...rest) =>
-            isAway && name.startsWith('replay/') ? fails() : feed.holdReader(name, ...rest),
-        }),
+      openStoreWith(dataDir, (store) => ({
+        deliveries: {
+          add: (delivery) => (isAway ? fails() : store.deliveries.add(delivery)),
+          update: (deliveries) => (isAway ? fails() : store.deliveries.update(deliveries)),
+        },
+        readers: {
+          hold: (name, ...rest) => (isAway && name.startsWith('replay/') ? fails() : store.readers.hold(name, ...rest)),
+        },
       }))
     const away = await runServer({ settings: { rateLimitPerSecond: 0 }, parts: { openStore } })
     try {
@@ -527,3 +530,13 @@ describe('503 while the store cannot write what the feed needs', () => {
     }
   })
 })
+
+it.each(['test', 'deliveries/dlv_01kagx3v5ne8sr6w1y6gqk4t2h/retry'])(
+  'refuses a body with members for %s, and needs none',
+  async (verb) => {
+    const { id } = await made()
+    const ask = (body?: object) => server.call('POST', `/v1/webhooks/${id}/${verb}`, { body })
+    expect(await ask({ foo: 1 })).toMatchObject({ status: 400, body: { errors: [{ pointer: '/foo' }] } })
+    expect((await ask()).status).toBe(verb === 'test' ? 202 : 404)
+  },
+)

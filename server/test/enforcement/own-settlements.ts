@@ -80,4 +80,7 @@ function leaving(signal: AbortSignal, settle: Settle): Promise<never> {
 }
 
 export const ownSettlementWay = ownSettlements()
-export const ownSettlementAdapter = plainAdapter('client.enforcement', ownSettlementWay)
+export const ownSettlementAdapter = plainAdapter('client.enforcement', ownSettlementWay, {
+  'tells a model what the person wrote who approved, as a quotation that the words cannot leave':
+    'a plain function has no model; its admission has the decision with the review',
+})

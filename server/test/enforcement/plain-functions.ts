@@ -1,6 +1,7 @@
 /** Plain functions behind `client.guard` and `client.protect`, for the enforcement suite. */
 import { inspect } from 'node:util'
 import { Countersign, DeniedError, type EnforcementOptions, type GuardRequest } from '@countersign/client'
+import { reviewerWords } from '@countersign/client/text'
 import type { JsonObject } from '@countersign/contract'
 import type {
   Act,
@@ -25,6 +26,11 @@ export type PlainWay = (calling: PlainCall) => Promise<unknown>
 /** Of machines with a lot else to do. */
 const PATIENT_MS = 15_000
 
+const NO_RESOURCES = {
+  'gives an agent a gated resource only if the policies allow its reading, once, and settles that':
+    'there is nothing to read beside functions',
+}
+
 export function plainAdapter(
   name: string,
   way: PlainWay,
@@ -32,7 +38,7 @@ export function plainAdapter(
 ): EnforcementAdapter {
   return {
     name,
-    doesNotApply,
+    doesNotApply: { ...NO_RESOURCES, ...doesNotApply },
     open({ baseUrl, apiKey, options, act }) {
       const client = new Countersign({ baseUrl, apiKey, timeoutMs: PATIENT_MS, connectTimeoutMs: PATIENT_MS })
       return {
@@ -51,6 +57,8 @@ export function plainAdapter(
 const NO_PAUSE = 'a plain function runs to its end'
 const BY_ERRORS = 'a plain function fails by an error; what else is none, settleOn says'
 const DOES_NOT_APPLY = {
+  'tells a model what the person wrote who approved, as a quotation that the words cannot leave':
+    'a plain function has no model; its run has the decision with the review',
   'runs what pauses itself twice to its end once, by one decision, and settles it by its end alone': NO_PAUSE,
   'rejects what gave back a value that says by isError that it failed, and gives it to the caller': BY_ERRORS,
   'rejects what gave back a value that says by its status that it failed, and gives it to the caller': BY_ERRORS,
@@ -69,6 +77,19 @@ export const guardWay: PlainWay = ({ client, options, act, call }) => {
     { ...options, idempotencyKey, holder, signal },
   )
 }
+
+/** As an integration with models does it: what the reviewer wrote stands beside the result. */
+const quotingWay: PlainWay = ({ client, options, act, call }) =>
+  client.guard(
+    questionOf(call),
+    async (_asked, { decision }) => {
+      const { value } = await act(givenOf(call))
+      return { ...value, words: reviewerWords(decision?.review?.comment) }
+    },
+    options,
+  )
+
+export const quotingAdapter = plainAdapter('client.guard with the words of the reviewer', quotingWay)
 
 export const guardAdapter = plainAdapter('client.guard', guardWay, {
   ...DOES_NOT_APPLY,

@@ -88,7 +88,7 @@ describe('a repeat of a call that awaits a review', () => {
     return { say }
   }
 
-  it('asks once however often it is repeated, runs once it is approved, and then asks anew', async () => {
+  it('asks once however often it is repeated, runs once it is approved, and then asks again', async () => {
     const desk = await startDesk()
     const { pay } = desk.process()
     const [first, ...more] = [await pay(40), await pay(40), await pay(40)]
@@ -240,7 +240,7 @@ describe('a repeat of a call that awaits a review', () => {
     await vi.waitFor(async () => expect(await desk.account()).toEqual({ spent: 40, reserved: 0 }), { timeout: 20_000 })
   })
 
-  it('that is declined is told so, once; what was withdrawn is asked for anew', async () => {
+  it('that is declined is told so, once; what was withdrawn is asked for again', async () => {
     const desk = await startDesk()
     const { pay, client } = desk.process()
     const first = (await pay(40)).split(' ')[1] ?? ''

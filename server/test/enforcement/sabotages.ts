@@ -5,6 +5,7 @@ import { FAULT_SABOTAGES } from './sabotages/faults.js'
 import { OBSERVING_SABOTAGES } from './sabotages/observing.js'
 import { PAUSE_SABOTAGES } from './sabotages/pauses.js'
 import { PERMISSION_SABOTAGES } from './sabotages/permissions.js'
+import { RESOURCE_SABOTAGES } from './sabotages/resources.js'
 import { SECRET_SABOTAGES } from './sabotages/secrets.js'
 import { SETTLEMENT_SABOTAGES } from './sabotages/settlements.js'
 
@@ -16,4 +17,5 @@ export const SABOTAGES: readonly Sabotage[] = [
   ...PAUSE_SABOTAGES,
   ...OBSERVING_SABOTAGES,
   ...SECRET_SABOTAGES,
+  ...RESOURCE_SABOTAGES,
 ]

@@ -1,9 +1,11 @@
 /** Accounts that other processes write all the time, while their decisions are settled. */
 import { randomBytes } from 'node:crypto'
 import type { AccountKey } from '@countersign/contract'
-import { openMongoStore } from '@countersign/store-mongodb/open'
-import { StoreUnavailableError } from '@countersign/store-port/store'
 import { until } from '@countersign/testkit'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { MutationWriter } from '#server/mutation-writer'
+import { StoreUnavailableError } from '#server/ports/store/errors'
+import { openMongoStore } from '#server/stores/mongodb/open'
 import {
   accountOf,
   createOf,
@@ -14,12 +16,10 @@ import {
   requestOf,
   spentIn,
   updateOf,
-} from '@countersign/testkit/store-suite'
-import { afterEach, beforeEach, expect, it } from 'vitest'
-import { MutationWriter } from '#server/mutation-writer'
-import { accountId, Database, MongoStore } from '../../../packages/store-mongodb/test/inside.js'
-import { dropDatabase, mongoUrl } from '../../../packages/store-mongodb/test/open-mongo-store.js'
-import { changeAccountWrites, NEVER } from '../../../packages/store-mongodb/test/sabotages.js'
+} from '../store-suite/index.js'
+import { accountId, Database, MongoStore } from '../stores/mongodb/inside.js'
+import { dropDatabase, mongoUrl } from '../stores/mongodb/open-mongo-store.js'
+import { changeAccountWrites, NEVER } from '../stores/mongodb/sabotages.js'
 
 const NAME = `countersign-busy-${randomBytes(6).toString('hex')}`
 const [BUSY, CALM] = [accountOf({ policy_id: idOf('pol', 1) }), accountOf({ policy_id: idOf('pol', 2) })]
@@ -81,7 +81,7 @@ it('a decision is not told of as settled before its account is, and nobody else 
   await until('the last mark to go', async () => ((await marksOf(BUSY)) === 0 ? true : undefined))
 })
 
-it('whoever moved the decision is told that the outcome is not known', async () => {
+it('the caller that moved the decision is told that the outcome is not known', async () => {
   let entries = 0
   const ids = { next: (prefix: string) => idOf(prefix, ++entries) }
   const writer = new MutationWriter(store, ids, 60_000)
@@ -89,10 +89,10 @@ it('whoever moved the decision is told that the outcome is not known', async () 
   const write = (change: ReturnType<typeof updateOf> | typeof create) => {
     const { evaluated_at: at, id: subject, agent_id } = decision
     const entry = { at, type: 'decision.created', actor: null, subject, agent_id, data: {} } as const
-    return writer.write({ entry, change: () => change, idempotency: null })
+    return writer.write({ entry, change, idempotency: null })
   }
   await write(create)
   busy.add(accountId(BUSY))
   await expect(write(updateOf(decision, confirmedFor(BUSY, 8n)))).rejects.toBeInstanceOf(StoreUnavailableError)
-  expect((await store.findDecision(decision.id))?.decision.status).toBe('confirmed')
+  expect((await store.decisions.get(decision.id))?.decision.status).toBe('confirmed')
 })

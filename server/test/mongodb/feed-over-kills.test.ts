@@ -2,12 +2,12 @@
 import { randomBytes } from 'node:crypto'
 import { stress } from '@countersign/testkit'
 import { afterEach, beforeEach, describe, it } from 'vitest'
-import { dropDatabase, mongoUrl } from '../../../packages/store-mongodb/test/open-mongo-store.js'
 import { endChildren } from '../process/child.js'
 import { eventsOverKills } from '../process/events-over-kills.js'
 import { proofsOverKills } from '../process/proofs-over-kills.js'
 import { removeDirectories } from '../process/shipped-server.js'
 import { closeReceivers, webhooksOverKills } from '../process/webhooks-over-kills.js'
+import { dropDatabase, mongoUrl } from '../stores/mongodb/open-mongo-store.js'
 
 let name: string
 beforeEach(() => {

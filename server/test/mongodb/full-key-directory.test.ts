@@ -1,17 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { openMongoStore } from '@countersign/store-mongodb/open'
-import type { StoredKey } from '@countersign/store-port/documents'
 import { MongoClient } from 'mongodb'
 import { afterAll, afterEach, expect, it } from 'vitest'
-import {
-  FIRST,
-  fillDirectory,
-  keyEntryOf,
-  NEW,
-  wideEntry,
-} from '../../../packages/store-mongodb/test/full-directories.js'
-import { dropDatabase, mongoUrl } from '../../../packages/store-mongodb/test/open-mongo-store.js'
+import type { StoredKey } from '#server/ports/store/documents'
+import { openMongoStore } from '#server/stores/mongodb/open'
 import { type Answer, runServer } from '../running-server.js'
+import { FIRST, fillDirectory, keyEntryOf, NEW, wideEntry } from '../stores/mongodb/full-directories.js'
+import { dropDatabase, mongoUrl } from '../stores/mongodb/open-mongo-store.js'
 
 const name = `countersign-bounds-${randomBytes(6).toString('hex')}`
 const client = new MongoClient(mongoUrl('admin'))
@@ -24,7 +18,7 @@ it('the API says limit_reached at the bound of keys, goes on deciding, and a key
   const call = (method: string, path: string, body?: object) => server.call(method, path, { body })
   try {
     const { body: mine } = await call('GET', '/v1/keys/self')
-    const [own] = (await store.loadKeys()).filter(({ id }) => id === mine.id)
+    const [own] = (await store.keys.load()).filter(({ id }) => id === mine.id)
     await fillDirectory(client, name, 'keys', NEW - 1000, (number, padding) =>
       number === FIRST ? [mine.id, { ...keyEntryOf(own as StoredKey) }] : wideEntry(number, padding),
     )

@@ -1,10 +1,10 @@
 /** A guarded job over a crash, with the data in MongoDB. The same on the embedded store: process/guard.slow.test.ts. */
 import { randomBytes } from 'node:crypto'
 import { afterEach, expect, it } from 'vitest'
-import { dropDatabase, mongoUrl } from '../../../packages/store-mongodb/test/open-mongo-store.js'
 import { endChildren } from '../process/child.js'
 import { runTwice } from '../process/crashing-job.js'
 import { newDirectory, removeDirectories, ShippedServer } from '../process/shipped-server.js'
+import { dropDatabase, mongoUrl } from '../stores/mongodb/open-mongo-store.js'
 
 const name = `countersign-guard-${randomBytes(6).toString('hex')}`
 afterEach(async () => {

@@ -15,7 +15,7 @@ describe('the ledger on MongoDB', () => {
     }
   })
 
-  it('adds up whatever is cut and whoever dies', { timeout: 600_000 }, async () => {
+  it('adds up whatever is cut and whichever process dies', { timeout: 600_000 }, async () => {
     const counts = new Map<string, number>()
     let acknowledged = 0
     let killed = 0

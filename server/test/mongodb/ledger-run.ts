@@ -4,10 +4,12 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { AccountKey } from '@countersign/contract'
-import { openMongoStore } from '@countersign/store-mongodb/open'
-import type { Posting, StoredDecision } from '@countersign/store-port/documents'
-import { BudgetBusyError } from '@countersign/store-port/ledger'
-import { type Change, ConflictError, StoreUnavailableError } from '@countersign/store-port/store'
+import { MutationWriter } from '#server/mutation-writer'
+import type { Posting, StoredDecision } from '#server/ports/store/documents'
+import { StoreUnavailableError } from '#server/ports/store/errors'
+import { BudgetBusyError } from '#server/ports/store/ledger'
+import { type Change, ConflictError } from '#server/ports/store/store'
+import { openMongoStore } from '#server/stores/mongodb/open'
 import {
   accountOf,
   createOf,
@@ -23,11 +25,10 @@ import {
   spentIn,
   updateOf,
   walk,
-} from '@countersign/testkit/store-suite'
-import { MutationWriter } from '#server/mutation-writer'
-import { Database, MongoStore } from '../../../packages/store-mongodb/test/inside.js'
-import { dropDatabase, mongoUrl } from '../../../packages/store-mongodb/test/open-mongo-store.js'
-import { type Fate, openRelay, type Relay } from '../../../packages/store-mongodb/test/relay.js'
+} from '../store-suite/index.js'
+import { Database, MongoStore } from '../stores/mongodb/inside.js'
+import { dropDatabase, mongoUrl } from '../stores/mongodb/open-mongo-store.js'
+import { type Fate, openRelay, type Relay } from '../stores/mongodb/relay.js'
 
 export interface RunOptions {
   readonly seed: number
@@ -234,7 +235,7 @@ class Run {
 
   async #approve(member: Member, number: number): Promise<void> {
     for (let attempt = 0; attempt < 3; attempt += 1) {
-      const found = await member.store.findDecision(idOf('dec', number))
+      const found = await member.store.decisions.get(idOf('dec', number))
       if (found?.decision.status !== 'awaiting_review') return
       const { decision } = found
       const demands = this.#asks()
@@ -255,7 +256,7 @@ class Run {
   }
 
   async #settle(member: Member, number: number): Promise<void> {
-    const found = await member.store.findDecision(idOf('dec', number))
+    const found = await member.store.decisions.get(idOf('dec', number))
     if (found === null) return
     const { decision } = found
     if (decision.status === 'awaiting_review')
@@ -305,7 +306,7 @@ class Run {
       data: { version },
     } as const
     try {
-      await writer.write({ entry, change: () => change, idempotency })
+      await writer.write({ entry, change, idempotency })
     } catch (error) {
       if (error instanceof StoreUnavailableError) await error.settled
       if (reservation !== null) await store.ledger.release(reservation)
@@ -326,9 +327,9 @@ class Run {
   async #verify(): Promise<void> {
     const { store, database } = this.#members.at(-1) as Member
     const filter = { agents: null, now: instant(0) }
-    const decisions = (await walk(200, (page) => store.listDecisions(filter, page))).map(({ decision }) => decision)
+    const decisions = (await walk(200, (page) => store.decisions.list(filter, page))).map(({ decision }) => decision)
     await this.#verifyAccounts(store, database, decisions)
-    const entries = await walk(200, (page) => store.listAuditEntries({}, page))
+    const entries = await walk(200, (page) => store.audit.list({}, page))
     for (const { id, version } of decisions) {
       const versions = entries.filter(({ subject }) => subject === id).map(({ data }) => Number(data.version))
       const expected = [...Array(version).keys()].map((i) => i + 1)

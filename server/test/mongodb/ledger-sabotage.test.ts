@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { SABOTAGES } from '../../../packages/store-mongodb/test/sabotages.js'
+import { SABOTAGES } from '../stores/mongodb/sabotages.js'
 import { BrokenPromiseError, runLedger } from './ledger-run.js'
 
 /** By far more than any of them has needed. */

@@ -1,11 +1,12 @@
 /** What is in progress in one account has a bound: beyond it the budget is busy. */
-import { openMongoStore } from '@countersign/store-mongodb/open'
+
 import { until } from '@countersign/testkit'
 import { BSON, type Document, MongoClient } from 'mongodb'
 import { afterAll, expect, it } from 'vitest'
-import { mongoUrl } from '../../../packages/store-mongodb/test/open-mongo-store.js'
+import { openMongoStore } from '#server/stores/mongodb/open'
 import { databaseOf } from '../open-test-store.js'
 import { runServer } from '../running-server.js'
+import { mongoUrl } from '../stores/mongodb/open-mongo-store.js'
 
 /** Of one account, at a time. */
 const MOST_MARKS = 2000

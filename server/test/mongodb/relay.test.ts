@@ -2,9 +2,9 @@
 import { randomBytes } from 'node:crypto'
 import { SEED, seededRandom, stress } from '@countersign/testkit'
 import { afterEach, expect, it } from 'vitest'
-import { dropDatabase, mongoUrl } from '../../../packages/store-mongodb/test/open-mongo-store.js'
-import { Cuts } from '../../../packages/store-mongodb/test/relay-cuts.js'
-import { EVERY_WRITE, makeEveryWrite } from '../../../packages/store-mongodb/test/relay-every-write.js'
+import { dropDatabase, mongoUrl } from '../stores/mongodb/open-mongo-store.js'
+import { Cuts } from '../stores/mongodb/relay-cuts.js'
+import { EVERY_WRITE, makeEveryWrite } from '../stores/mongodb/relay-every-write.js'
 import { runBehindRelay } from './relay-run.js'
 
 const NAME = `countersign-relay-${randomBytes(6).toString('hex')}`

@@ -1,8 +1,12 @@
 /** Where the server has change streams, another process sees a change at once, and not at its next look. */
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import { openMongoStore } from '@countersign/store-mongodb/open'
 import { until } from '@countersign/testkit'
+import { MongoClient } from 'mongodb'
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
+import { openMongoStore } from '#server/stores/mongodb/open'
+import { Child, endChildren } from '../process/child.js'
+import { type RunningServer, runServer } from '../running-server.js'
 import {
   agentOf,
   createOf,
@@ -14,13 +18,9 @@ import {
   writeAgentOf,
   writeKeyOf,
   writePolicyOf,
-} from '@countersign/testkit/store-suite'
-import { MongoClient } from 'mongodb'
-import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
-import type { MongoStore } from '../../../packages/store-mongodb/test/inside.js'
-import { mongoUrl } from '../../../packages/store-mongodb/test/open-mongo-store.js'
-import { Child, endChildren } from '../process/child.js'
-import { type RunningServer, runServer } from '../running-server.js'
+} from '../store-suite/index.js'
+import type { MongoStore } from '../stores/mongodb/inside.js'
+import { mongoUrl } from '../stores/mongodb/open-mongo-store.js'
 
 const WIRE = fileURLToPath(new URL('../../../tools/mongodb-wire/start', import.meta.url))
 const NAME = `countersign-signals-${randomBytes(6).toString('hex')}`

@@ -51,7 +51,7 @@ describe('countersign audit', () => {
 
     expect(await audit(['export', '--offline', '--out', offline], { DATA_DIR: dataDir })).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('A server runs on the data'),
+      stderr: expect.stringContaining('A server is using the data'),
     })
     await server.stop()
     expect(existsSync(offline)).toBe(false)

@@ -2,17 +2,17 @@
 import { copyFileSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { leafHash } from '@countersign/audit-log'
-import { takeFileLock } from '@countersign/durable-files'
-import { Connection } from '@countersign/store-sqlite/driver'
 import { until } from '@countersign/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
+import { takeFileLock } from '#server/durable-files/file-lock'
+import { Connection } from '#server/stores/sqlite/driver'
 import { type Answer, listAll } from './call.js'
 import { endChildren } from './child.js'
 import { readAccounts } from './recomputed-accounts.js'
 import { CHOSEN_KEY, countersign, newDirectory, removeDirectories, ShippedServer } from './shipped-server.js'
 
 const CALLERS = 8
-/** Answered before the backup begins, and at least so many more while it is made. */
+/** Answered before the backup begins, and at least this many more while it is made. */
 const BEFORE = 300
 
 afterEach(async () => {
@@ -103,7 +103,7 @@ describe('countersign backup and restore', () => {
 
     const restored = join(newDirectory(), 'below')
     expect(await run(['restore', file], restored)).toMatchObject({ code: 0, stderr: '' })
-    expect(readdirSync(restored).sort()).toEqual(['countersign.db', 'lock'])
+    expect(readdirSync(restored).sort()).toEqual(['checkpoints.ndjson', 'countersign.db', 'lock'])
     expect((statSync(join(restored, 'countersign.db')).mode & 0o777).toString(8)).toBe('600')
     copyFileSync(join(dataDir, 'signing-keys.json'), join(restored, 'signing-keys.json'))
 
@@ -177,7 +177,7 @@ describe('what backup refuses', () => {
     const noServer = await run(['backup', join(newDirectory(), 'b')], below)
     expect(noServer).toMatchObject({ code: 1, stderr: expect.stringContaining(`no server data in ${below}. Set`) })
     const nothing = await run(['backup', join(newDirectory(), 'b')], newDirectory())
-    expect(nothing).toMatchObject({ code: 1, stderr: expect.stringContaining('There are no server data') })
+    expect(nothing).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no server data') })
     const mongodb = await run(['backup', join(newDirectory(), 'b')], dataDir, { MONGODB_URL: 'mongodb://u:secret@h/d' })
     expect(mongodb).toMatchObject({ code: 1, stderr: expect.stringContaining('mongodump') })
     expect(mongodb.stderr).not.toContain('secret')
@@ -227,6 +227,8 @@ describe('what restore refuses, leaving all as it was', () => {
 
   it('a file that is no sound backup', async () => {
     await backedUp()
+    const keySet = join(newDirectory(), 'jwks.json')
+    writeFileSync(keySet, JSON.stringify({ keys: [{ kty: 'OKP', crv: 'Ed25519', x: 'A'.repeat(43) }] }))
     const spoiled: Record<string, (path: string) => void> = {
       'the file does not exist': () => {},
       'it is empty': (path) => writeFileSync(path, ''),
@@ -259,6 +261,11 @@ describe('what restore refuses, leaving all as it was', () => {
       expect(readdirSync(target)).toEqual([])
       expect((await run(['restore', path], join(target, 'made', 'by it'))).code).toBe(1)
       expect(readdirSync(target)).toEqual([])
+      // What is verified is a copy, of which nobody knows.
+      const verified = await run(['audit', 'verify', '--records', '--backup', path, '--jwks', keySet], target)
+      expect(verified).toMatchObject({ code: 1, stderr: expect.stringMatching(new RegExp(told)) })
+      expect(verified.stderr).toContain(path)
+      expect(verified.stderr).not.toMatch(/countersign-backup-|estore|data directory/)
     }
   })
 
@@ -267,7 +274,7 @@ describe('what restore refuses, leaving all as it was', () => {
     const target = newDirectory()
     for (const name of ['countersign.db.1.tmp', 'countersign.db.1.tmp-wal']) writeFileSync(join(target, name), 'half')
     expect((await run(['restore', file], target)).code).toBe(0)
-    expect(readdirSync(target).sort()).toEqual(['countersign.db', 'lock'])
+    expect(readdirSync(target).sort()).toEqual(['checkpoints.ndjson', 'countersign.db', 'lock'])
   })
 })
 

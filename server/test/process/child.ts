@@ -17,7 +17,7 @@ export interface ChildOptions {
   readonly ipc?: boolean
 }
 
-/** The server's settings of whoever runs the tests do not reach the processes. */
+/** The server's settings in the environment of the tests do not reach the processes. */
 const SETTINGS = [
   ...['PORT', 'HOST', 'DATA_DIR', 'ISSUER', 'PERMIT_AUDIENCE', 'LOG_LEVEL', 'COUNTERSIGN_BOOTSTRAP_KEY'],
   ...['MONGODB_URL', 'METRICS_TOKEN', 'RATE_LIMIT_PER_SECOND', 'DECISION_TTL_SECONDS', 'REVIEW_TTL_SECONDS'],
@@ -62,7 +62,7 @@ export class Child {
         resolve(this.ending)
       })
     })
-    // Whoever waits for the end is told; whoever does not is no reason to crash.
+    // A caller that waits for the end is told; one that does not is no reason to crash.
     this.ended.catch(() => {})
   }
 

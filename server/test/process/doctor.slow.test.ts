@@ -3,10 +3,10 @@ import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, rmSync, wri
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { Connection } from '@countersign/store-sqlite/driver'
 import { afterEach, describe, expect, it } from 'vitest'
 import { checkClock } from '#server/cli/doctor/clock'
 import { checkSpace } from '#server/cli/doctor/data-directory'
+import { Connection } from '#server/stores/sqlite/driver'
 import { endChildren } from './child.js'
 import { CHOSEN_KEY, countersign, newDirectory, removeDirectories, ShippedServer } from './shipped-server.js'
 
@@ -63,6 +63,7 @@ describe('countersign doctor', () => {
       'files',
       'disk space',
       'store',
+      'audit log',
       'clock',
       'signing keys',
     ]
@@ -156,7 +157,7 @@ describe('countersign doctor', () => {
     const dataDir = newDirectory()
     const server = await ShippedServer.start({ dataDir })
     const deep = () => doctor(dataDir, { PORT: new URL(server.url).port }, ['--deep'])
-    expect((await deep()).said.store).toContain('was read to its end')
+    expect((await deep()).said.store).toContain('was read completely')
     await server.stop()
     expect((await deep()).problems).toEqual({})
     const database = join(dataDir, 'countersign.db')
@@ -189,7 +190,7 @@ describe('countersign doctor', () => {
     isDeciding = false
     expect(await deciding).toBeGreaterThan(0)
     expect(beside.problems).toEqual({})
-    expect(beside.said.store).toContain('was read to its end')
+    expect(beside.said.store).toContain('was read completely')
     change(dataDir, "UPDATE audit_entries SET document = json_set(document, '$.actor', 'key_else') WHERE seq = 2")
     expect((await deep()).problems.store).toContain('audit_entries, row 2: the audit entry does not match its hash')
     expect((await server.call('GET', '/readyz')).status).toBe(200)

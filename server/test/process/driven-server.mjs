@@ -3,12 +3,12 @@
  * its parent can stop, or make the process die of. For tests only: it is no part of what is shipped. Messages:
  * `{set_time}` (RFC 3339), `{hang_commits}` (a boolean: those that begin from now on never end), `{kill_at: {type, step,
  * delay_ms}}` (SIGKILL at the first commit that holds an audit entry of the type: `reserve`, once its budgets are
- * reserved; `before` the commit begins; `inside` it, so long after it began; `after` it, before the answer). Each one is
+ * reserved; `before` the commit begins; `inside` it, that time after it began; `after` it, before the answer). Each one is
  * answered by `{done: true}`. `DRIVEN_TIME` is the time to begin with. `DRIVEN_STORE_BEHIND_MS` is how long ago what this
  * process does seems to be to the others that share its store.
  */
-import { openMongoStore } from '@countersign/store-mongodb/open'
-import { openSqliteStore } from '@countersign/store-sqlite/open'
+import { openMongoStore } from '#server/stores/mongodb/open'
+import { openSqliteStore } from '#server/stores/sqlite/open'
 import { jsonLog } from '../../dist/adapters/json-log.js'
 import { readConfig } from '../../dist/config.js'
 import { start } from '../../dist/start.js'

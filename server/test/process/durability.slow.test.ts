@@ -1,12 +1,12 @@
 /** Seen from the kernel: an answer leaves only after its record is on the disk. */
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
 import { descendants, endChildren } from './child.js'
 import { MAIN, newDirectory, removeDirectories, ShippedServer } from './shipped-server.js'
-import { durabilityFault, stepsOf } from './trace.js'
+import { durabilityFault, type Step, stepsOf } from './trace.js'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const CALLS = 'pwrite64,pwritev,write,writev,sendto,sendmsg,fsync,fdatasync'
@@ -38,40 +38,33 @@ async function traceDecisions(main: string) {
   const ids: string[] = []
   for (let i = 0; i < 5; i += 1) ids.push(await ask())
   for (let i = 0; i < 4; i += 1) ids.push(...(await Promise.all(Array.from({ length: 10 }, ask))))
+  await server.call('GET', `/v1/audit/proof?decision_id=${ids.at(-1)}`)
   for (const pid of descendants(server.pid)) process.kill(pid, 'SIGTERM')
   await server.end()
   return { ids, steps: stepsOf(readFileSync(output, 'utf8')) }
 }
 
-/** The built server with a store that has another text in one place. */
-function patchedServer(from: string, to: string): string {
-  const directory = newDirectory()
-  const modules = join(directory, 'node_modules')
-  const own = join('@countersign', 'store-sqlite')
-  mkdirSync(join(modules, own), { recursive: true })
-  mkdirSync(join(directory, 'server'))
-  for (const name of ['dist', 'package.json']) {
-    cpSync(join(ROOT, 'server', name), join(directory, 'server', name), { recursive: true })
-    cpSync(join(ROOT, 'node_modules', own, name), join(modules, own, name), { recursive: true })
-  }
-  for (const name of [...readdirSync(join(ROOT, 'node_modules')), ...scoped()])
-    if (!existsSync(join(modules, name))) symlinkSync(join(ROOT, 'node_modules', name), join(modules, name))
-  const dist = join(modules, own, 'dist')
-  const files = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.js'))
-  const places = files.flatMap((path) => {
-    const text = readFileSync(join(dist, path), 'utf8')
-    writeFileSync(join(dist, path), text.replaceAll(from, to))
-    return text
-      .split(from)
-      .slice(1)
-      .map(() => path)
-  })
-  expect(places).toEqual(['schema.js'])
-  return join(directory, 'server', 'dist', 'cli', 'main.js')
+/** Whether each write to what the server remembers of its checkpoints was followed by a sync, and how many there were. */
+function syncsOfMemory(steps: readonly Step[]): { readonly areSynced: boolean; readonly writes: number } {
+  const calls = steps
+    .filter(({ at, ok, target }) => at === 'end' && ok && target.endsWith('/checkpoints.ndjson'))
+    .map(({ call }) => (/sync$/.test(call) ? 'sync' : 'write'))
+  const writes = calls.filter((call) => call === 'write').length
+  return { areSynced: !/write(?! sync)/.test(calls.join(' ')), writes }
 }
 
-function scoped(): string[] {
-  return readdirSync(join(ROOT, 'node_modules', '@countersign')).map((name) => join('@countersign', name))
+/** The built server with another text in one file. */
+function patchedServer(file: string, from: string, to: string): string {
+  const directory = newDirectory()
+  mkdirSync(join(directory, 'server'))
+  for (const name of ['dist', 'package.json'])
+    cpSync(join(ROOT, 'server', name), join(directory, 'server', name), { recursive: true })
+  symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'))
+  const path = join(directory, 'server', 'dist', file)
+  const text = readFileSync(path, 'utf8')
+  expect(text.split(from)).toHaveLength(2)
+  writeFileSync(path, text.replace(from, to))
+  return join(directory, 'server', 'dist', 'cli', 'main.js')
 }
 
 describe.skipIf(cannotTrace !== null)('under strace', () => {
@@ -86,8 +79,22 @@ describe.skipIf(cannotTrace !== null)('under strace', () => {
   })
 
   it('the same check notices a store that does not wait for the disk', async () => {
-    const { ids, steps } = await traceDecisions(patchedServer('PRAGMA synchronous = FULL', 'PRAGMA synchronous = OFF'))
+    const { ids, steps } = await traceDecisions(
+      patchedServer('stores/sqlite/schema.js', 'PRAGMA synchronous = FULL', 'PRAGMA synchronous = OFF'),
+    )
     const faults = ids.map((id) => durabilityFault(steps, id))
     expect(new Set(faults)).toEqual(new Set(['answered before a sync of its record had ended']))
+  })
+
+  it('what a server remembers of its checkpoints is on the disk before it goes on', async () => {
+    const { steps } = await traceDecisions(MAIN)
+    expect(syncsOfMemory(steps)).toMatchObject({ areSynced: true })
+    expect(syncsOfMemory(steps).writes).toBeGreaterThan(0)
+  })
+
+  it('the same check notices a memory that does not wait for the disk', async () => {
+    const file = 'adapters/checkpoint-memory/checkpoint-file.js'
+    const { steps } = await traceDecisions(patchedServer(file, 'await file.sync()', ''))
+    expect(syncsOfMemory(steps)).toMatchObject({ areSynced: false })
   })
 })

@@ -128,7 +128,7 @@ async function gauge(name: string): Promise<number> {
 
 const conditions = () => ({ $or: Array.from({ length: 4200 }, () => ({ 'context.t': { $like: '*b*a*' } })) })
 const worstPolicy = () => ({ name: 'worst', rules: [{ action: '*', effect: 'allow', conditions: conditions() }] })
-/** To be told anew for each action. */
+/** To be told for each action. */
 const worstCapabilities = () => ({
   name: 'worst capabilities',
   rules: [{ action: '*', effect: 'allow', conditions: { $or: Array(4200).fill({ action: { $like: '*b*a*' } }) } }],

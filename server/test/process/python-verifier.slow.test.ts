@@ -1,4 +1,4 @@
-/** `docs/verify_audit.py`, which was written from docs/audit.md alone, reaches the verdicts of `countersign audit verify`. */
+/** `docs/verify_audit.py`, which was written from docs/audit-proofs.md alone, reaches the verdicts of `countersign audit verify`. */
 import { spawn } from 'node:child_process'
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { once } from 'node:events'
@@ -202,6 +202,36 @@ describe('the verifier in Python', () => {
     }
     const unknown = noteAt('log/unknown', 0, EMPTY_ROOT)
     expect(await verdictsOn(whole, unknown)).toEqual({ ours: 'intact', theirs: 0 })
+  })
+
+  it('agrees on a root log that goes on under another name, since the store was restored', async () => {
+    const noteAt = (name: string, root: MerkleTree) =>
+      signedNote(checkpointText({ origin: `decide.example/${name}`, size: root.size, root: root.root() }))
+    const ofLogs = notes().slice(0, -1)
+    const tree = new MerkleTree()
+    tree.append(leafHashOfText(ofLogs[0] as string))
+    const former = noteAt('root', tree)
+    const ahead = new MerkleTree(tree.state)
+    ahead.append(leafHashOfText('what was lost'))
+    const lost = noteAt('root', ahead)
+    for (const note of [former, ...ofLogs.slice(1)]) tree.append(leafHashOfText(note))
+    const exportUnder = (name: string, root = noteAt(name, tree)) =>
+      written([...[ofLogs[0] as string, former, ...ofLogs.slice(1), root].map(checkpointLine), ...entries])
+    const entries = lines.slice(entriesFrom())
+    const restored = exportUnder('root.restored')
+    const problem = canonicalJson({ problem: 'The log has 3 entries, and entry 2 is missing.' })
+    const cases: readonly (readonly [string, string | null, Finding['result']])[] = [
+      [restored, null, 'intact'],
+      [restored, `${former}${noteAt('root.restored', tree)}`, 'intact'],
+      [restored, lost, 'incomplete'],
+      [restored, noteAt('root.other', tree), 'tampered'],
+      [restored, noteAt('root', new MerkleTree({ size: 1, hashes: [EMPTY_ROOT] })), 'tampered'],
+      [exportUnder('root'), null, 'tampered'],
+      [exportUnder('', noteAt('root.restored', ahead)), null, 'tampered'],
+      [written([...restored.split('\n').slice(0, -3), problem]), null, 'incomplete'],
+    ]
+    for (const [content, kept, ours] of cases)
+      expect(await verdictsOn(content, kept, OWN_KEYS)).toEqual({ ours, theirs: VERDICTS[ours] })
   })
 
   it('agrees on the key set of somebody else', async () => {

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { Connection } from '@countersign/store-sqlite/driver'
+import { Connection } from '#server/stores/sqlite/driver'
 import { micro } from '../api/ledger-model/reference-money.js'
 
 interface Posting {
@@ -22,7 +22,7 @@ interface Amounts {
   reserved: bigint
 }
 
-/** The accounts that a data directory holds, and the same added up anew from its decisions. Amounts in millionths. */
+/** The accounts that a data directory holds, and the same recomputed from its decisions. Amounts in millionths. */
 export function readAccounts(dataDir: string): { readonly stored: object; readonly recomputed: object } {
   const db = Connection.openReadOnly(join(dataDir, 'countersign.db'))
   try {

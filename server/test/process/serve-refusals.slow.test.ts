@@ -1,28 +1,34 @@
 /** When the server does not start: it says why, in one line for a machine, and its exit code says it too. */
-import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import Database from 'libsql'
 import { afterEach, describe, expect, it } from 'vitest'
-import { endChildren } from './child.js'
-import { countersign, newDirectory, removeDirectories, ShippedServer } from './shipped-server.js'
+import { Child, endChildren } from './child.js'
+import { countersign, MAIN, newDirectory, removeDirectories, ShippedServer } from './shipped-server.js'
 
 afterEach(async () => {
   await endChildren()
   removeDirectories()
 })
 
-/** Starts what must not start. */
-async function refused(env: Record<string, string>) {
-  const child = countersign(['serve'], { env: { PORT: '0', DATA_DIR: join(newDirectory(), 'data'), ...env } })
+/** Starts what must not start. What it says is one sentence for the operator, without a stack. */
+async function refused(env: Record<string, string>, program: readonly string[] = []) {
+  const [command = '', ...args] = [...program, process.execPath, MAIN, 'serve']
+  const child = new Child(command, args, { env: { PORT: '0', DATA_DIR: join(newDirectory(), 'data'), ...env } })
   const { code } = await child.end()
   expect(child.stdout).toBe('')
   expect(child.stderr.trim().split('\n')).toHaveLength(1)
-  const { level, msg } = JSON.parse(child.stderr)
+  const { level, msg, ...more } = JSON.parse(child.stderr)
   expect(level).toBe('fatal')
+  expect(Object.keys(more)).toEqual(['time'])
   return { code, message: msg as string }
 }
+
+/** The permissions of files do not stop root, unless it gives that up. */
+const BOUND_BY_PERMISSIONS =
+  process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search'] : []
 
 describe('serve refuses to start', () => {
   it('with settings that are not valid: every problem at once, and each variable by name', async () => {
@@ -110,6 +116,82 @@ describe('serve refuses to start', () => {
       message: expect.stringContaining(`Another process uses the data directory ${dataDir}`),
     })
     expect((await server.call('GET', '/readyz')).status).toBe(200)
+  })
+
+  it.each([
+    ['which is closed to it', (dataDir: string) => chmodSync(dataDir, 0o000)],
+    ['whose signing keys are', (dataDir: string) => chmodSync(join(dataDir, 'signing-keys.json'), 0o000)],
+    ['whose database is', (dataDir: string) => chmodSync(join(dataDir, 'countersign.db'), 0o000)],
+    ['where it may make no file', (dataDir: string) => chmodSync(dataDir, 0o500)],
+  ])('on a data directory %s, and says who should run it', async (_, close) => {
+    const dataDir = newDirectory()
+    await (await ShippedServer.start({ dataDir })).stop()
+    rmSync(join(dataDir, 'lock'))
+    close(dataDir)
+    const { code, message } = await refused({ DATA_DIR: dataDir }, BOUND_BY_PERMISSIONS)
+    chmodSync(dataDir, 0o700)
+    expect(code).toBe(1)
+    expect(message).toMatch(/^\/\S+ cannot be used \(EACCES\)\. This user \(number \d+\) may not read or write it\./)
+    expect(message).toContain(`Run the server as the owner of DATA_DIR ${dataDir}`)
+  })
+
+  it('with a disk that is full, or too small for its files', async () => {
+    const full = await refused({}, ['sh', '-c', 'ulimit -S -f 0; exec "$0" "$@"'])
+    expect(full).toEqual({
+      code: 1,
+      message: expect.stringMatching(/ cannot be used \(EFBIG\)\. .* raise the limit|Check the disk of DATA_DIR/),
+    })
+  })
+
+  it('on a database that another program has locked', async () => {
+    const dataDir = newDirectory()
+    const db = new Database(join(dataDir, 'countersign.db'))
+    db.exec('BEGIN EXCLUSIVE')
+    const { code, message } = await refused({ DATA_DIR: dataDir })
+    db.exec('ROLLBACK')
+    db.close()
+    expect(code).toBe(1)
+    expect(message).toMatch(/cannot be opened \(SQLITE_BUSY.*\)\. Another program has locked it: end that program/)
+  })
+
+  it('with links that lead nowhere in place of its files', async () => {
+    const [around, away] = [newDirectory(), newDirectory()]
+    symlinkSync('signing-keys.json', join(around, 'signing-keys.json'))
+    symlinkSync('/proc/nowhere/keys.json', join(away, 'signing-keys.json'))
+    for (const [dataDir, expected] of [
+      [around, /signing-keys\.json cannot be used \(ELOOP\)\. Check DATA_DIR/],
+      [away, /\/proc\/nowhere cannot be used \(ENOENT\)\. Check DATA_DIR/],
+    ] as const) {
+      const { code, message } = await refused({ DATA_DIR: dataDir })
+      expect([code, message]).toEqual([1, expect.stringMatching(expected)])
+    }
+  })
+
+  it.each(['no-such-host.invalid', '192.0.2.1'])('on host %s, which is not of this machine', async (HOST) => {
+    const { code, message } = await refused({ HOST, ISSUER: 'https://countersign.example' })
+    expect([code, message]).toEqual([
+      1,
+      `HOST ${HOST} is not an address of this machine. Set HOST to one, such as 127.0.0.1.`,
+    ])
+  })
+
+  it('on the database of another program, and without the database that its keys have signed for', async () => {
+    const foreign = newDirectory()
+    const db = new Database(join(foreign, 'countersign.db'))
+    db.exec('CREATE TABLE theirs (a)')
+    db.close()
+    const other = await refused({ DATA_DIR: foreign })
+    expect([other.code, other.message]).toEqual([
+      1,
+      expect.stringContaining('belongs to another program. Choose another'),
+    ])
+    const lost = newDirectory()
+    const server = await ShippedServer.start({ dataDir: lost })
+    await server.call('POST', '/v1/decisions', { body: { agent_id: 'agent:a', action: 'a.b' } })
+    await server.stop()
+    for (const file of readdirSync(lost)) if (file.startsWith('countersign.db')) rmSync(join(lost, file))
+    const gone = await refused({ DATA_DIR: lost })
+    expect([gone.code, gone.message]).toEqual([1, expect.stringContaining('countersign serve --accept-loss')])
   })
 
   it('on data that is damaged, of a newer release, or open to others, and touches none of it', async () => {

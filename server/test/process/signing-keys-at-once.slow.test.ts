@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { takeFileLock } from '@countersign/durable-files'
 import { stress } from '@countersign/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openKeyring } from '#server/adapters/keyring/keyring'
 import { systemClock } from '#server/adapters/system-clock'
+import { takeFileLock } from '#server/durable-files/file-lock'
 import { Child, endChildren } from './child.js'
 import { newDirectory, removeDirectories } from './shipped-server.js'
 

@@ -57,10 +57,10 @@ test.each<[string, string]>([
   ['[]', 'expected object'],
   ['{}', 'tools: '],
   ['{"tools":{},"api_key":"cs_sk_1"}', '"api_key"'],
-  ['{"tools":{},"agent_id":"-"}', 'agent_id: has to start'],
+  ['{"tools":{},"agent_id":"-"}', 'agent_id: must start'],
   ['{"tools":{},"review":"elicit"}', 'review: '],
   ['{"tools":{},"clients":[]}', 'clients: '],
-  ['{"tools":{},"clients":[{"agent_id":"a","token_sha256":"secret"}]}', 'clients[0].token_sha256: has to be'],
+  ['{"tools":{},"clients":[{"agent_id":"a","token_sha256":"secret"}]}', 'clients[0].token_sha256: must be'],
   [clientsText('a'.repeat(64), 'b'.repeat(64), 'a'.repeat(64)), 'clients[2].token_sha256: is that of clients[0] too'],
   [
     clientsText(createHash('sha256').update('').digest('hex')),
@@ -70,9 +70,9 @@ test.each<[string, string]>([
   ['{"tools":{},"agent_id":"user:null"}', 'agent_id: looks like a value that was missing'],
   [
     '{"tools":{"read":{"action":"file.read"}}}',
-    'tools["read"].resource: is required. It has to be <type>:<id>, such as file:{path}, or null for none',
+    'tools["read"].resource: is required. It must be <type>:<id>, such as file:{path}, or null for none',
   ],
-  ['{"tools":{"read":{"action":"file.read","resource":1}}}', 'tools["read"].resource: has to be <type>'],
+  ['{"tools":{"read":{"action":"file.read","resource":1}}}', 'tools["read"].resource: must be <type>'],
   [
     '{"tools":{"pay":{"action":"a","resource":null},"p\\u0061y":{"action":"b","resource":null}}}',
     'tools["pay"]: is given',
@@ -80,11 +80,11 @@ test.each<[string, string]>([
   ['{"tools":{"a":{"action":"\\"{","resource":null,"action":"b"}}}', 'tools["a"].action: is given twice'],
   ['{"clients":[{},[],{"agent_id":"a","agent_id":"b"}]}', 'clients[2].agent_id: is given twice'],
   ['\uFEFF{"mode":"enforce","tools":{},"mode":"observe"}', 'mode: is given twice'],
-  ['{"tools":{"read":{"action":"file..read","resource":null}}}', 'tools["read"].action: has to be words'],
-  ['{"tools":{"read":{"action":"file.read","resource":"{kind}:{id}"}}}', 'tools["read"].resource: has to be <type>'],
+  ['{"tools":{"read":{"action":"file..read","resource":null}}}', 'tools["read"].action: must be words'],
+  ['{"tools":{"read":{"action":"file.read","resource":"{kind}:{id}"}}}', 'tools["read"].resource: must be <type>'],
   ['{"tools":{"read":{"action":"file.read","resource":"file:{a}{b}"}}}', 'text between {a} and {b}'],
-  ['{"tools":{"read":{"action":"file.read","resource":null,"context":"all"}}}', 'tools["read"].context: has to be'],
-  ['{"tools":{"read":{"action":"file.read","resource":null,"definition":"md5-1"}}}', 'tools["read"].definition: has'],
+  ['{"tools":{"read":{"action":"file.read","resource":null,"context":"all"}}}', 'tools["read"].context: must be'],
+  ['{"tools":{"read":{"action":"file.read","resource":null,"definition":"md5-1"}}}', 'tools["read"].definition: must'],
   ['{"tools":{"read":{"action":"file.read","resource":null,"resources":1}}}', 'tools["read"]: '],
 ])('%s is told with its place', (text, words) => {
   expect(problemsOf(text).join('\n')).toContain(words)

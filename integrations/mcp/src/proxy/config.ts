@@ -5,48 +5,61 @@ import { resolve } from 'node:path'
 import type { CountersignClient } from '@countersign/client'
 import { assertNoMissingPart } from '@countersign/client/kernel'
 import { z } from 'zod'
+import type { ToolMapping } from '../calls/call.js'
 import type { GateOptions } from '../gate-options.js'
-import { toolMapping } from './json-mapping.js'
+import { MethodRules } from '../rules/method-rules.js'
+import { type MappedTool, toolMapping } from './json-mapping.js'
 import { repeatedMembers } from './repeated-members.js'
 
-/** In the working directory, unless another one is named. */
+/** The default name, in the working directory. */
 export const CONFIG_FILE = 'countersign-mcp.json'
 
-const PrintableText = z
-  .string()
-  .regex(/^[^\p{Cc}]+$/u, { error: 'has to be non-empty text without control characters' })
+const PrintableText = z.string().regex(/^[^\p{Cc}]+$/u, { error: 'must be non-empty text without control characters' })
 const AgentId = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._:@/+-]{0,255}$/, {
-    error: 'has to start with a letter or digit, and hold only letters, digits and . _ : @ / + -',
+    error: 'must start with a letter or digit, and hold only letters, digits and . _ : @ / + -',
   })
-  // Every call would be refused by it.
+  // The decision point would refuse every call.
   .refine(isWhole, { error: 'looks like a value that was missing, such as undefined or null' })
 
-const RESOURCE_FORM = 'has to be <type>:<id>, such as file:{path}, or null for none'
+const RESOURCE_FORM = 'must be <type>:<id>, such as file:{path}, or null for none'
+
+const Action = z.string().regex(/^([A-Za-z0-9_-]|\{[^{}]+\})+(\.([A-Za-z0-9_-]|\{[^{}]+\})+)*$/, {
+  error: 'must be words of letters, digits, _ and -, separated by dots, such as file.read',
+})
+const ResourceTemplate = z
+  .string({ error: ({ input }) => `${input === undefined ? 'is required. It ' : ''}${RESOURCE_FORM}` })
+  .regex(/^[A-Za-z0-9_.-]+:./, { error: RESOURCE_FORM })
+  .nullable()
+const ContextNames = z.union([z.literal('arguments'), z.array(PrintableText)], {
+  error: 'must be a list of argument names, or "arguments"',
+})
+
+function assertMaps(tool: MappedTool, context: z.RefinementCtx): void {
+  try {
+    toolMapping(tool)
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: (error as Error).message })
+  }
+}
 
 const Tool = z
   .strictObject({
-    action: z.string().regex(/^([A-Za-z0-9_-]|\{[^{}]+\})+(\.([A-Za-z0-9_-]|\{[^{}]+\})+)*$/, {
-      error: 'has to be words of letters, digits, _ and -, separated by dots, such as file.read',
-    }),
-    resource: z
-      .string({ error: ({ input }) => `${input === undefined ? 'is required. It ' : ''}${RESOURCE_FORM}` })
-      .regex(/^[A-Za-z0-9_.-]+:./, { error: RESOURCE_FORM })
-      .nullable(),
-    context: z.union([z.literal('arguments'), z.array(PrintableText)], {
-      error: 'has to be a list of argument names, or "arguments"',
-    }),
-    definition: z.string().regex(/^sha256-[0-9a-f]{64}$/, { error: 'has to be sha256-…, as `init` writes it' }),
+    action: Action,
+    resource: ResourceTemplate,
+    context: ContextNames,
+    definition: z.string().regex(/^sha256-[0-9a-f]{64}$/, { error: 'must be sha256-…, as `init` writes it' }),
   })
   .partial({ context: true, definition: true })
-  .superRefine((tool, context) => {
-    try {
-      toolMapping(tool)
-    } catch (error) {
-      context.addIssue({ code: 'custom', message: (error as Error).message })
-    }
-  })
+  .superRefine(assertMaps)
+
+/** A resource, a prompt or a method. By default its own name is the resource, and its arguments are the context. */
+const Other = z
+  .strictObject({ action: Action, resource: ResourceTemplate, context: ContextNames })
+  .partial({ resource: true, context: true })
+  .superRefine(assertMaps)
+const Others = z.record(z.string(), Other)
 
 const HASH_OF_EMPTY_TOKEN = createHash('sha256').digest('hex')
 
@@ -54,7 +67,7 @@ const Client = z.strictObject({
   agent_id: AgentId,
   token_sha256: z
     .string()
-    .regex(/^[0-9a-f]{64}$/, { error: 'has to be the 64 hexadecimal digits of a SHA-256, in lower case' })
+    .regex(/^[0-9a-f]{64}$/, { error: 'must be the 64 hexadecimal digits of a SHA-256, in lower case' })
     .refine((hash) => hash !== HASH_OF_EMPTY_TOKEN, { error: 'is the hash of an empty token: hash the token itself' }),
 })
 
@@ -66,7 +79,7 @@ const Clients = z
     for (const [index, hash] of hashes.entries()) {
       const first = hashes.indexOf(hash)
       if (first === index) continue
-      const message = `is that of clients[${first}] too: each client needs a token of its own`
+      const message = `is that of clients[${first}] too: each client needs its own token`
       context.addIssue({ code: 'custom', path: [index, 'token_sha256'], message })
     }
   })
@@ -79,14 +92,26 @@ const ProxyConfig = z
     review: z.enum(['pending', 'wait']),
     mode: z.enum(['enforce', 'observe']),
     tools: z.record(z.string(), Tool),
+    resources: Others,
+    prompts: Others,
+    methods: Others,
+    others: z.enum(['deny', 'map', 'pass']),
+    pass: z.array(PrintableText),
     clients: Clients,
   })
   .partial({ agent_id: true, unmapped: true, list: true, review: true, mode: true, clients: true })
+  .partial({ resources: true, prompts: true, methods: true, others: true, pass: true })
+  .superRefine(({ methods, others, pass }, context) => {
+    try {
+      new MethodRules({ methods: methods && mappingsOf(methods), others, pass })
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: (error as Error).message })
+    }
+  })
 
-/** As the file holds it. */
 export type ProxyConfig = z.infer<typeof ProxyConfig>
 
-/** A file that cannot be used; `problems` names every place. */
+/** The error for a file that cannot be used. `problems` lists every fault with its place. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 
@@ -98,18 +123,24 @@ export class ConfigError extends Error {
   }
 }
 
-/** @throws ConfigError, also for a file that is not there or cannot be read */
+/** @throws ConfigError, also if the file does not exist or cannot be read */
 export async function readConfig(path: string): Promise<ProxyConfig> {
   const file = resolve(path)
+  const text = await textIn(file)
+  if (text !== undefined) return parseConfig(text, file)
+  throw new ConfigError(file, [
+    'the file does not exist: set --config, or create it: countersign-mcp init --agent <id> -- <command>',
+  ])
+}
+
+/** Undefined if the file does not exist. @throws ConfigError if it cannot be read */
+export async function textIn(path: string): Promise<string | undefined> {
   try {
-    return parseConfig(await readFile(file, 'utf8'), file)
+    return await readFile(path, 'utf8')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code === undefined) throw error
-    const hint = 'set --config, or create it: countersign-mcp init --agent <id> -- <command>'
-    throw new ConfigError(file, [
-      code === 'ENOENT' ? `the file does not exist: ${hint}` : `the file cannot be read (${code})`,
-    ])
+    if (code === 'ENOENT') return undefined
+    throw new ConfigError(path, [`the file cannot be read (${code})`])
   }
 }
 
@@ -118,18 +149,14 @@ export async function readConfig(path: string): Promise<ProxyConfig> {
  * @throws ConfigError
  */
 export function parseConfig(text: string, path: string): ProxyConfig {
-  const { error, data } = ProxyConfig.safeParse(valueIn(text, path))
+  const { error, data } = ProxyConfig.safeParse(jsonIn(text, path))
   const repeated = repeatedMembers(text).map((member) => `${placeOf(member)}is given twice`)
   if (error === undefined && repeated.length === 0) return data
   const faults = error?.issues.map((issue) => `${placeOf(issue.path)}${issue.message}`) ?? []
   throw new ConfigError(path, [...repeated, ...faults])
 }
 
-/**
- * Of an agent that is not in a file.
- *
- * @throws ConfigError
- */
+/** Checks an agent id that is not in a file. @throws ConfigError */
 export function assertAgentId(agent: string): void {
   const { error } = AgentId.safeParse(agent)
   if (error !== undefined)
@@ -139,20 +166,28 @@ export function assertAgentId(agent: string): void {
     )
 }
 
-/** As `init` writes it. */
 export function configText(config: ProxyConfig): string {
   return `${JSON.stringify(config, null, 2)}\n`
 }
 
 /** The gate options of a file. The agent comes from the client. */
 export function gateOptionsOf(config: ProxyConfig, client: CountersignClient): GateOptions {
-  const { unmapped, list, review, mode } = config
+  const { unmapped, list, review, mode, others, pass, resources = {}, prompts = {}, methods = {} } = config
   const tools = Object.entries(config.tools)
-  const map = Object.fromEntries(tools.map(([name, tool]) => [name, toolMapping(tool)]))
+  const map = mappingsOf(config.tools)
   const definitions = Object.fromEntries(
     tools.flatMap(([name, { definition }]) => (definition === undefined ? [] : [[name, definition]])),
   )
-  return { client, map, definitions, unmapped, list, review, mode }
+  return {
+    ...{ client, map, definitions, unmapped, list, review, mode, others, pass },
+    resources: mappingsOf(resources),
+    prompts: mappingsOf(prompts),
+    methods: mappingsOf(methods),
+  }
+}
+
+function mappingsOf(tools: Readonly<Record<string, MappedTool>>): Readonly<Record<string, ToolMapping>> {
+  return Object.fromEntries(Object.entries(tools).map(([name, tool]) => [name, toolMapping(tool)]))
 }
 
 function isWhole(agent_id: string): boolean {
@@ -164,20 +199,17 @@ function isWhole(agent_id: string): boolean {
   }
 }
 
-/** Editors on Windows begin a file with a byte order mark. @throws SyntaxError */
-export function jsonIn(text: string): unknown {
-  return JSON.parse(text.replace(/^\uFEFF/, ''))
-}
-
-function valueIn(text: string, path: string): unknown {
+/** @throws ConfigError */
+export function jsonIn(text: string, path: string): unknown {
   try {
-    return jsonIn(text)
+    // Editors on Windows write a byte order mark.
+    return JSON.parse(text.replace(/^\uFEFF/, ''))
   } catch (error) {
     throw new ConfigError(path, [`the file is not valid JSON: ${(error as Error).message}`])
   }
 }
 
-/** `tools["read_file"].resource: `, and nothing for the whole file. */
+/** A place as in `tools["read_file"].resource: `. Empty for the whole file. */
 function placeOf(path: readonly PropertyKey[]): string {
   const steps = path.map((step, index) => {
     if (typeof step === 'number' || !/^\w+$/.test(String(step)) || path[index - 1] === 'tools')

@@ -1,17 +1,19 @@
 import { DeniedError } from '@countersign/client'
-import { questionOfTool } from '@countersign/client/kernel'
 import { describe, expect, test } from 'vitest'
-import type { GatedCall } from '../gated-call.js'
-import { type MappedTool, toolMapping } from './json-mapping.js'
+import type { GatedCall } from '../calls/call.js'
+import { fromTemplate, type MappedTool, toolMapping } from './json-mapping.js'
 
-const call: GatedCall = { name: 'tool', authInfo: undefined, sessionId: undefined, meta: {} }
-const settings = { point: { actionOf: (_: string, mapped?: string) => mapped ?? 'none' }, agentId: 'agent:a' }
+const call: GatedCall = { method: 'tools/call', name: 'tool', authInfo: undefined, sessionId: undefined, meta: {} }
 
-function questionOf(tool: Partial<MappedTool>, args: unknown) {
-  return questionOfTool(settings, toolMapping({ action: 'file.read', resource: null, ...tool }), args, call)
+/** The members of the question, as the client reads them from the mapping of a tool. */
+function questionOf(tool: Partial<MappedTool>, args: unknown): Record<string, unknown> {
+  const mapping = Object.entries(Object(toolMapping({ action: 'file.read', resource: null, ...tool })))
+  return Object.fromEntries(
+    mapping.map(([name, from]) => [name, typeof from === 'function' ? from(Object(args), call) : from]),
+  )
 }
 
-/** What the caller reads; undefined where the question can be asked. */
+/** The detail that the caller reads. Undefined if the question is sound. */
 function refusalOf(tool: Partial<MappedTool>, args: unknown): string | undefined {
   try {
     questionOf(tool, args)
@@ -39,6 +41,7 @@ describe('a template', () => {
       { url: 'https://a.b/c?next=https://d' },
       { resource: 'url:https://a.b/c?next=https://d' },
     ],
+    [{ resource: 'url:{url}' }, { url: 'https://a.b/c?x=d%2Fe' }, { resource: 'url:https://a.b/c?x=d%2Fe' }],
     [{ resource: 'order:{n}' }, { n: 12 }, { resource: 'order:12' }],
     [{ resource: 'flag:{on}' }, { on: false }, { resource: 'flag:false' }],
     [{ resource: 'repo:{owner}/{repo}' }, { owner: 'a', repo: 'b' }, { resource: 'repo:a/b' }],
@@ -104,10 +107,23 @@ describe('a template', () => {
       { path: '/data/%2525252525252e/secret' },
       'has percent escapes that are not UTF-8, or are nested too deeply',
     ],
+    [file, { path: '/data/a%2fb' }, 'has an encoded slash, such as `%2f`'],
+    [file, { path: '/data/a%255Cb' }, 'has an encoded slash'],
+    [{ resource: 'file:/data/{name}' }, { name: 'a%2fb' }, 'has an encoded slash'],
+    [{ resource: 'url:{url}' }, { url: 'https://a.b/c%2fd?x=1' }, 'has an encoded slash'],
+    [{ resource: 'order:{n}' }, { n: 'undefined' }, 'has the part `undefined`'],
     [file, { path: '//data' }, 'has an empty path segment, `//`'],
     [file, { path: '/data//secret' }, 'has an empty path segment, `//`'],
     [file, { path: '/data/;v/secret' }, 'has an empty path segment, `//`'],
     [file, { path: 'C://data' }, 'has an empty path segment, `//`'],
+    ...[
+      'https://a.b/c//d',
+      'https://a.b//c',
+      'https://a.b/c//',
+      'https://a.b/;v/c',
+      'https://a.b/c//d?e',
+      'file:////c',
+    ].map((url): [object, object, string] => [{ resource: 'url:{url}' }, { url }, 'has an empty path segment, `//`']),
     [{ resource: 'file:/data/.{name}' }, { name: './secret' }, 'contains `/`'],
     [{ resource: 'file:/data/{name}' }, { name: 'a/b' }, 'contains `/`'],
     [{ resource: 'repo:{owner}/{repo}' }, { owner: 'a/b', repo: 'c' }, '{owner}, which contains `/`'],
@@ -121,14 +137,23 @@ describe('a template', () => {
 
   test.each([
     ['x:{a}{b}', 'text between {a} and {b}'],
-    ['x:{}', 'braces that name no argument'],
-    ['x:{a b}', 'braces that name no argument'],
-    ['x:{a', 'braces that name no argument'],
-    ['x:a}', 'braces that name no argument'],
-    ['x:{a..b}', 'braces that name no argument'],
+    ['x:{}', 'braces that name no value'],
+    ['x:{a b}', 'braces that name no value'],
+    ['x:{a', 'braces that name no value'],
+    ['x:a}', 'braces that name no value'],
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: this is the mistake.
+    ['x:${a}', 'dollar sign'],
+    ['x:{a..b}', 'braces that name no value'],
   ])('%s can name nothing', (resource, words) => {
     expect(() => toolMapping({ action: 'a', resource })).toThrow(words)
   })
+})
+
+test('a template is filled by the arguments alone, where nobody tells how they are written', () => {
+  const fill = fromTemplate('resource', 'order:{id}')
+  if (typeof fill === 'string') expect.fail('it has a placeholder')
+  expect(fill({ id: 12 })).toBe('order:12')
+  expect(() => fill({ id: '..' })).toThrow('path segment')
 })
 
 describe('the context', () => {

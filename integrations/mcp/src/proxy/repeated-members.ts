@@ -1,17 +1,19 @@
-/** Finds object members that a JSON text gives twice. `JSON.parse` takes the last one, a reader perhaps the first. */
+/** Finds members that JSON text repeats within an object. `JSON.parse` takes the last one; a reader may take the first. */
 
-/** A string, with the colon that makes it a member's name, or what begins, ends or separates. In valid JSON these stand nowhere else outside strings. */
+/**
+ * A string, with the colon if it is the name of a member, or a bracket or comma. Valid JSON has these nowhere else outside strings.
+ */
 const TOKENS = /"(?:[^"\\]|\\.)*"(\s*:)?|[{}[\],]/g
 
 interface Open {
-  /** Undefined in an array. */
+  /** Undefined for an array. */
   readonly names?: Set<string>
-  /** Of what comes next, or is being read. */
+  /** The name or index of the next member, or of the one that is being read. */
   at: string | number
 }
 
 /**
- * The path of each repeated member. Names are compared as JavaScript reads them, so that `"\u0061"` is `"a"`.
+ * The path of each repeated member. Names are compared as JavaScript reads them: `"\u0061"` is `"a"`.
  *
  * @param text valid JSON
  */

@@ -1,17 +1,17 @@
-/** The proxy while it runs: from its settings to its last settlement. */
+/** Runs the proxy, from its settings to its last settlement. */
 import { once } from 'node:events'
 import { ApiError, Countersign, UnavailableError } from '@countersign/client'
-import { printable, warnOfFault } from '@countersign/client/kernel'
-import { ServerProcess } from './child-process.js'
+import { warnOfFault } from '@countersign/client/kernel'
+import { printable } from '@countersign/client/text'
 import { assertAgentId, ConfigError, gateOptionsOf, type ProxyConfig, readConfig } from './config.js'
-import { EXIT } from './exit.js'
-import { startHttpProxy } from './http-proxy.js'
-import type { HttpSettings, UpstreamSettings } from './http-settings.js'
-import type { Log } from './log.js'
-import { RemoteServer } from './remote-server.js'
-import { stdioProxy } from './stdio-proxy.js'
+import { startHttpProxy } from './http/http-proxy.js'
+import type { HttpSettings, UpstreamSettings } from './http/http-settings.js'
+import { RemoteServer } from './http/remote-server.js'
+import { EXIT, type Log } from './operator.js'
+import { ServerProcess } from './stdio/child-process.js'
+import { stdioProxy } from './stdio/stdio-proxy.js'
 
-/** How long the last settlements may take, in milliseconds. */
+/** The time for the last settlements, in milliseconds. */
 const FLUSH_MS = 5_000
 
 export interface ServerCommand {
@@ -20,11 +20,11 @@ export interface ServerCommand {
 }
 
 export interface ServeOptions {
-  /** The program to start, or what to stand in front of, and where to listen in place of standard input. */
+  /** The program to start or the server to connect to, and the address to listen at instead of standard input. */
   readonly server: ServerCommand | HttpSettings | UpstreamSettings
   /** The path of the configuration file. */
   readonly config: string
-  /** Counts before what the file says. */
+  /** Override the members of the file. */
   readonly flags: Partial<Pick<ProxyConfig, 'agent_id' | 'list' | 'review' | 'mode'>>
   readonly log: Log
 }
@@ -43,12 +43,11 @@ export async function serve({ server, config: path, flags, log }: ServeOptions):
   if (agent === undefined)
     throw new ConfigError(path, ['agent_id is missing: set it in the file, by --agent, or in COUNTERSIGN_AGENT_ID'])
   assertAgentId(agent)
-  // Where clients say who they are, each call names its agent.
+  // If clients authenticate, each call names its own agent.
   const client = clientFor(clients === undefined ? agent : undefined)
   const running: Running = { client, config, agent, ending: new AbortController(), log }
   try {
-    if ('listen' in server) return await serveHttp(server, running)
-    return 'upstream' in server ? await serveRemote(server, running) : await serveStdio(server, running)
+    return await ('listen' in server ? serveHttp(server, running) : serveStdio(server, running))
   } finally {
     running.ending.abort()
     await flush(client, log)
@@ -58,41 +57,35 @@ export async function serve({ server, config: path, flags, log }: ServeOptions):
 interface Running {
   readonly client: Countersign
   readonly config: ProxyConfig
-  /** One of those that act. */
+  /** One of the agents that act. */
   readonly agent: string
-  /** Aborted when the proxy is to end. */
+  /** Aborted to end the proxy. */
   readonly ending: AbortController
   readonly log: Log
 }
 
-async function serveStdio({ command, args }: ServerCommand, running: Running): Promise<number> {
+/** For a client on standard input and output, in front of a program or of a server elsewhere. */
+async function serveStdio(given: ServerCommand | UpstreamSettings, running: Running): Promise<number> {
   const { client, config, ending, log } = running
-  const server = await ServerProcess.start(command, args)
-  endOnSignals(ending, () => server.kill())
+  const server = await started(given, log)
+  endOnSignals(ending, () => ('kill' in server ? server.kill() : process.exit(EXIT.failure)))
   const refused = endIfKeyIsRefused(running)
   const { stdin: input, stdout: output } = process
   const gate = gateOptionsOf(config, client)
   const end = await stdioProxy({ server, gate, input, output, log, signal: ending.signal })
   ending.abort()
   const isRefused = await refused
-  const { code, signal } = await server.ended
-  if (end === 'server') log.error(`The server has ended by itself (${signal ?? `exit code ${code}`}).`)
+  if ('ended' in server) {
+    const { code, signal } = await server.ended
+    if (end === 'server') log.error(`The server has ended by itself (${signal ?? `exit code ${code}`}).`)
+  }
   if (isRefused) return EXIT.config
   return end === 'server' ? EXIT.failure : EXIT.ok
 }
 
-/** For a client that starts what it talks to, in front of a server that is elsewhere. */
-async function serveRemote({ upstream, upstreamHeaders = {} }: UpstreamSettings, running: Running): Promise<number> {
-  const { client, config, ending, log } = running
-  const server = new RemoteServer(upstream, upstreamHeaders, log)
-  endOnSignals(ending, () => process.exit(EXIT.failure))
-  const refused = endIfKeyIsRefused(running)
-  const { stdin: input, stdout: output } = process
-  const gate = gateOptionsOf(config, client)
-  const end = await stdioProxy({ server, gate, input, output, log, signal: ending.signal })
-  ending.abort()
-  if (await refused) return EXIT.config
-  return end === 'server' ? EXIT.failure : EXIT.ok
+async function started(given: ServerCommand | UpstreamSettings, log: Log): Promise<ServerProcess | RemoteServer> {
+  if ('command' in given) return ServerProcess.start(given.command, given.args)
+  return new RemoteServer(given.upstream, given.upstreamHeaders ?? {}, log)
 }
 
 async function serveHttp(settings: HttpSettings, running: Running): Promise<number> {
@@ -110,7 +103,7 @@ async function serveHttp(settings: HttpSettings, running: Running): Promise<numb
   return (await refused) ? EXIT.config : EXIT.ok
 }
 
-/** With a refused key no call could be permitted. The proxy then ends, so the operator notices, unless it only observes. */
+/** With a refused key no call can be permitted. The proxy then ends, so that the operator notices, unless it only observes. */
 async function endIfKeyIsRefused(running: Running): Promise<boolean> {
   const isRefused = (await isKeyRefused(running)) && running.config.mode !== 'observe'
   if (isRefused) running.ending.abort()
@@ -118,7 +111,7 @@ async function endIfKeyIsRefused(running: Running): Promise<boolean> {
 }
 
 function clientFor(agentId: string | undefined): Countersign {
-  // It would be the only agent there is.
+  // Otherwise all clients would share this agent.
   if (agentId === undefined) delete process.env.COUNTERSIGN_AGENT_ID
   try {
     return new Countersign({ agentId })
@@ -127,7 +120,7 @@ function clientFor(agentId: string | undefined): Countersign {
   }
 }
 
-/** The first one ends the proxy with care, the next one at once. */
+/** The first signal ends the proxy with care, the second one immediately. */
 function endOnSignals(ending: AbortController, endAtOnce: () => void): void {
   for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     process.on(name, () => {
@@ -137,10 +130,10 @@ function endOnSignals(ending: AbortController, endAtOnce: () => void): void {
   }
 }
 
-/** Whether no call could ever be permitted. The operator is warned of that, and of a decision point that does not answer. */
+/** Whether no call can be permitted. Warns the operator of this, and of a decision point that does not answer. */
 async function isKeyRefused({ client, config, agent, ending: { signal }, log }: Running): Promise<boolean> {
   try {
-    // It needs the same key, scope and agent as a decision, and leaves no trace.
+    // This needs the same key, scope and agent as a decision, and is not recorded.
     await client.capabilities({ agent_id: agent, actions: ['mcp'] }, { signal })
     return false
   } catch (error) {

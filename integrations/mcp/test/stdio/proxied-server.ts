@@ -6,7 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { expect, onTestFinished } from 'vitest'
+import { type Relay, startRelay, useDecisionPoint } from '@countersign/testkit/enforcement-suite'
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
+import { Rig } from '../rig.js'
 
 export const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const RAW_SERVER = fileURLToPath(new URL('raw-server.mjs', import.meta.url))
@@ -131,5 +133,37 @@ export function isAlive(pid: number): boolean {
     return process.platform !== 'linux' || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
   } catch {
     return false
+  }
+}
+
+export const allowed = { action: 't.allow', resource: null }
+
+/** What the tests of a file share: a decision point, a relay before it, and an agent that may call these tools of the raw server. */
+export function useProxies(toolNames: readonly string[], config: object = {}) {
+  const point = useDecisionPoint()
+  const tools = Object.fromEntries(toolNames.map((name) => [name, allowed]))
+  let all: { readonly rig: Rig; readonly apiKey: string; readonly relay: Relay }
+  beforeAll(async () => {
+    const rig = await Rig.open(point())
+    all = { rig, apiKey: await rig.operator.makeKey(), relay: await startRelay(point().url) }
+  }, 60_000)
+  afterAll(() => all.relay.close())
+  return {
+    tools,
+    shared: () => all,
+    start(setup: Partial<Setup> = {}): ProxiedServer {
+      const { rig, apiKey, relay } = all
+      return new ProxiedServer({
+        url: relay.url,
+        apiKey,
+        config: { agent_id: rig.agentId, tools, ...config },
+        ...setup,
+      })
+    },
+    /** Of the last decision that was asked for. */
+    async lastStatus(): Promise<string> {
+      const { id } = all.relay.decisions.at(-1) ?? expect.fail('nothing was asked')
+      return (await all.rig.operator.decision(id)).status
+    },
   }
 }

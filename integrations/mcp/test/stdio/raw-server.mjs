@@ -50,6 +50,8 @@ const TOOLS = {
     }
     return text('flooded')
   },
+  /** A line of the caller's. */
+  raw: ({ before, piece, times, after }) => void process.stdout.write(`${before}${piece.repeat(times)}${after}\n`),
   half: () => void process.stdout.write('{"jsonrpc":"2.0","id":', () => process.exit(0)),
   garbage: () => {
     process.stdout.write('\n\r\nnot JSON\n{"jsonrpc":"1.0"}\n[]\nnull\n\x1b[31mred\n')
@@ -69,7 +71,7 @@ const TOOLS = {
 
 const lines = createInterface({ input: process.stdin })
 lines.on('line', (line) => {
-  const { id, method, params } = JSON.parse(line)
+  const { id, method, params, error } = JSON.parse(line)
   if (method === 'initialize') {
     const serverInfo = { name: 'raw', version: '1' }
     send({ id, result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo } })
@@ -86,5 +88,7 @@ lines.on('line', (line) => {
     if (result !== undefined) send({ id, result }, params.name === 'last' ? end : undefined)
   } else if (id === undefined) {
     note(method)
+  } else if (method === undefined) {
+    note(`answer ${JSON.stringify(id)} ${error?.code}`)
   }
 })

@@ -1,48 +1,26 @@
-import { type Relay, startRelay, useDecisionPoint } from '@countersign/testkit/enforcement-suite'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Rig } from '../rig.js'
-import { ProxiedServer, type Setup } from './proxied-server.js'
+import { describe, expect, test } from 'vitest'
+import { allowed, type Setup, useProxies } from './proxied-server.js'
 
-const point = useDecisionPoint()
-let rig: Rig
-let apiKey: string
-let relay: Relay
-beforeAll(async () => {
-  rig = await Rig.open(point())
-  apiKey = await rig.operator.makeKey()
-  relay = await startRelay(point().url)
-}, 60_000)
-afterAll(() => relay.close())
-
-const allowed = { action: 't.allow', resource: null }
-const TOOLS = Object.fromEntries(
-  [
-    'echo',
-    'environment',
-    'big',
-    'die',
-    'hang',
-    'slow',
-    'last',
-    'half',
-    'garbage',
-    'crlf',
-    'deep',
-    'flood',
-    'stop_reading',
-  ].map((name) => [name, allowed]),
-)
-
-function start(setup: Partial<Setup> = {}): ProxiedServer {
-  const config = { agent_id: rig.agentId, tools: TOOLS }
-  return new ProxiedServer({ url: relay.url, apiKey, config, ...setup })
-}
-
-/** Of the last decision that was asked for. */
-async function lastStatus(): Promise<string> {
-  const { id } = relay.decisions.at(-1) ?? expect.fail('nothing was asked')
-  return (await rig.operator.decision(id)).status
-}
+const {
+  start,
+  lastStatus,
+  shared,
+  tools: TOOLS,
+} = useProxies([
+  'echo',
+  'environment',
+  'big',
+  'die',
+  'hang',
+  'slow',
+  'last',
+  'half',
+  'garbage',
+  'crlf',
+  'deep',
+  'flood',
+  'stop_reading',
+])
 
 const INITIALIZE = {
   method: 'initialize',
@@ -57,7 +35,7 @@ describe('calls', () => {
       slow: { action: 't.review', resource: null },
       die: { action: 't.allow', resource: 'x:{gone}' },
     }
-    const proxy = start({ config: { agent_id: rig.agentId, tools } })
+    const proxy = start({ config: { agent_id: shared().rig.agentId, tools } })
     proxy.send({ id: 'i', ...INITIALIZE }, { method: 'notifications/initialized' }, { id: 1, method: 'ping' })
     expect((await proxy.answerTo('i')).result).toMatchObject({ serverInfo: { name: 'raw' } })
     expect((await proxy.answerTo(1)).result).toEqual({})
@@ -79,7 +57,7 @@ describe('calls', () => {
 
   test('one that is asked about delays nothing else', async () => {
     const proxy = start()
-    const held = relay.hold('ask')
+    const held = shared().relay.hold('ask')
     try {
       proxy.call(1, 'echo')
       await held.arrived
@@ -89,7 +67,7 @@ describe('calls', () => {
       held.release()
       await proxy.answerTo(1)
     } finally {
-      relay.heal()
+      shared().relay.heal()
     }
   })
 
@@ -184,9 +162,9 @@ describe('a server that ends', () => {
   })
 
   test('its input alone', async () => {
-    const program = 'exec 0<&-; echo "pid $$" >> "$NOTES"; exec sleep 1000'
+    const program = 'exec 0<&-; echo "pid $$" >> "$NOTES"; echo closed >> "$NOTES"; exec sleep 1000'
     const proxy = start({ command: ['sh', '-c', program] })
-    await expect.poll(() => proxy.pids()).toHaveLength(1)
+    await proxy.noted('closed')
     proxy.call(1, 'echo')
     expect((await proxy.answerTo(1)).error).toBeDefined()
     expect((await proxy.exited).code).toBe(1)
@@ -198,7 +176,7 @@ describe('a server that ends', () => {
     const proxy = start()
     proxy.send({ id: 0, method: 'ping' })
     await proxy.answerTo(0)
-    const held = relay.hold('ask')
+    const held = shared().relay.hold('ask')
     try {
       proxy.call(1, 'echo')
       await held.arrived
@@ -210,7 +188,7 @@ describe('a server that ends', () => {
       expect((await proxy.exited).code).toBe(1)
       expect(await lastStatus()).toBe('rejected')
     } finally {
-      relay.heal()
+      shared().relay.heal()
     }
   })
 })
@@ -229,7 +207,7 @@ describe('the end of the proxy', () => {
 
   test('waits for what is in progress', async () => {
     const proxy = start()
-    const held = relay.hold('ask')
+    const held = shared().relay.hold('ask')
     try {
       proxy.call(1, 'echo', { last: true })
       await held.arrived
@@ -239,7 +217,7 @@ describe('the end of the proxy', () => {
       expect((await proxy.exited).code).toBe(0)
       expect(await lastStatus()).toBe('confirmed')
     } finally {
-      relay.heal()
+      shared().relay.heal()
     }
   })
 
@@ -317,7 +295,7 @@ describe('a side that does not read', () => {
   })
 
   test('of the server holds the client up', async () => {
-    const proxy = start()
+    const proxy = start({ config: { agent_id: shared().rig.agentId, tools: TOOLS, pass: ['notifications/test'] } })
     proxy.call(1, 'stop_reading')
     await proxy.noted('call stop_reading')
     const params = { line: 'x'.repeat(1_000_000) }
@@ -338,7 +316,12 @@ describe('a side that does not read', () => {
 
 describe('the key', () => {
   test('is nowhere but at the decision point', async () => {
-    const env = { COUNTERSIGN_AGENT_ID: rig.agentId, Countersign_Other: 'x', ANOTHER: `Bearer ${apiKey}`, MINE: 'kept' }
+    const env = {
+      COUNTERSIGN_AGENT_ID: shared().rig.agentId,
+      Countersign_Other: 'x',
+      ANOTHER: `Bearer ${shared().apiKey}`,
+      MINE: 'kept',
+    }
     const proxy = start({ env })
     proxy.call(1, 'environment')
     const seen = JSON.parse(await proxy.textOf(1)) as { env: Record<string, string>; argv: string[] }
@@ -346,11 +329,11 @@ describe('the key', () => {
     expect(Object.keys(seen.env).filter((name) => /countersign|another/i.test(name))).toEqual([])
     proxy.child.stdin.end()
     await proxy.exited
-    expect(JSON.stringify(seen) + JSON.stringify(proxy.messages) + proxy.errors).not.toContain(apiKey)
+    expect(JSON.stringify(seen) + JSON.stringify(proxy.messages) + proxy.errors).not.toContain(shared().apiKey)
   })
 
   test('that is not taken ends the proxy, by words that do not show it', async () => {
-    const wrong = `${apiKey.slice(0, -4)}0000`
+    const wrong = `${shared().apiKey.slice(0, -4)}0000`
     const proxy = start({ apiKey: wrong })
     expect((await proxy.exited).code).toBe(78)
     await proxy.gone()
@@ -359,7 +342,7 @@ describe('the key', () => {
   })
 
   test('that may not ask ends the proxy', async () => {
-    const proxy = start({ apiKey: await rig.operator.makeKey(['audit:read']) })
+    const proxy = start({ apiKey: await shared().rig.operator.makeKey(['audit:read']) })
     expect((await proxy.exited).code).toBe(78)
     expect(proxy.errors).toMatch(/"level":"error".*insufficient_scope.*COUNTERSIGN_API_KEY/)
   })
@@ -403,12 +386,12 @@ describe('the start', () => {
 
   test('by options before what the file says', async () => {
     const config = { agent_id: 'agent:other', mode: 'enforce', tools: { hang: { action: 't.deny', resource: null } } }
-    const options = ['--agent', rig.agentId, '--mode', 'observe', '--config', 'countersign-mcp.json']
+    const options = ['--agent', shared().rig.agentId, '--mode', 'observe', '--config', 'countersign-mcp.json']
     const proxy = start({ config, options })
     proxy.call(1, 'echo')
     proxy.call(2, 'hang')
     await proxy.answerTo(1)
     await proxy.noted('call hang')
-    expect(relay.decisions.at(-1)?.agent_id).toBe(rig.agentId)
+    expect(shared().relay.decisions.at(-1)?.agent_id).toBe(shared().rig.agentId)
   })
 })

@@ -20,6 +20,8 @@ const LISTED = fileURLToPath(new URL('listed-server.mjs', import.meta.url))
 const STATELESS = fileURLToPath(new URL('stateless-server.mjs', import.meta.url))
 const FILES = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'))
 
+const EVERYTHING = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'))
+
 const point = useDecisionPoint()
 let rig: Rig
 let apiKey: string
@@ -82,6 +84,8 @@ async function agent(major: 1 | 2, server: readonly string[]) {
   return {
     call: async (name: string, args: object = {}) =>
       (await client.callTool({ name, arguments: args } as never)) as unknown as CallResult,
+    // biome-ignore lint/suspicious/noExplicitAny: of either major.
+    sdk: client as any,
     list: async () => (await client.listTools()).tools.map(({ name }) => name),
     close: () => client.close(),
   }
@@ -192,6 +196,48 @@ describe('init', () => {
     expect(check.code).toBe(1)
     const started = await agent(1, listed())
     expect(decisionOf(await started.call('write'))).toMatchObject({ reason: 'denied' })
+  })
+
+  it('says what the server has besides tools and maps it; nothing of it can be used before a policy allows it', async () => {
+    const server = ['--', process.execPath, EVERYTHING, 'stdio']
+    const { code, said } = await init(...server)
+    expect(code, said).toBe(0)
+    expect(said).toMatch(/Besides tools the server has \d+ resources, 2 resource templates, 4 prompts, completions\./)
+    expect(said).toMatch(
+      /Mapped, but allowed by no rule of the policy: .*demo:\/\/\*.*args-prompt.*completion\/complete/,
+    )
+    const { resources, prompts, methods } = readJson('countersign-mcp.json')
+    expect([resources, methods]).toEqual([
+      { 'demo://*': { action: 'mcp.resources.read' } },
+      { 'completion/complete': { action: 'mcp.completion' } },
+    ])
+    expect(Object.keys(prompts)).toEqual(['simple-prompt', 'args-prompt', 'completable-prompt', 'resource-prompt'])
+    expect(read('countersign-mcp-policy.json')).not.toMatch(/mcp\.(resources|prompts|completion)/)
+
+    const { sdk } = await agent(1, server)
+    const uri = 'demo://resource/dynamic/text/1'
+    const ref = { type: 'ref/prompt', name: 'completable-prompt' }
+    expect((await sdk.listResources()).resources).toEqual([])
+    expect((await sdk.listResourceTemplates()).resourceTemplates).toEqual([])
+    expect((await sdk.listPrompts()).prompts).toEqual([])
+    await expect(sdk.readResource({ uri })).rejects.toMatchObject({ code: -32_003 })
+    await expect(sdk.subscribeResource({ uri })).rejects.toMatchObject({ code: -32_003 })
+    await expect(sdk.getPrompt({ name: 'simple-prompt' })).rejects.toMatchObject({ code: -32_003 })
+    await expect(sdk.complete({ ref, argument: { name: 'department', value: 'S' } })).rejects.toMatchObject({
+      code: -32_003,
+    })
+
+    await fetch(`${point().url}/v1/policies`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${point().apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        name: `reads ${agentId}`,
+        agents: [agentId],
+        rules: [{ action: 'mcp.resources.read', resource: 'demo://resource/dynamic/text/*', effect: 'allow' }],
+      }),
+    })
+    expect(await sdk.readResource({ uri })).toMatchObject({ contents: [{ uri }] })
+    await expect(sdk.readResource({ uri: 'demo://resource/dynamic/blob/1' })).rejects.toMatchObject({ code: -32_003 })
   })
 
   it('writes over nothing that is there, unless it is told to', async () => {
@@ -344,7 +390,7 @@ describe('check', () => {
     expect(readJson('countersign-mcp.json').tools.write).toEqual(tools.write)
   })
 
-  it('names the first of thousands of tools, and no policy takes so many', async () => {
+  it('names the first of thousands of tools, and no policy takes all of them', async () => {
     await pin()
     show(Array.from({ length: 5_000 }, (_, n) => tool(`read${n}`, reads)))
     const { report, code } = await countersignMcp('check', ...listed())

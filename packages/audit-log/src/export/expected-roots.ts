@@ -1,23 +1,23 @@
-/** What the roots of one log have to be at its sizes, as checkpoints say. */
+/** The roots that one log must have at its sizes, according to checkpoints. */
 import { HASH_BYTES, type Hash, type MerkleTree } from '../tree.js'
 import { isSameHash } from '../verify.js'
 
-/** Of each checkpoint: its size and its number, 8 bytes each, and its root. */
+/** For each checkpoint: its size and its number, 8 bytes each, and its root. */
 const NUMBER_AT = 8
 const ROOT_AT = 16
 const RECORD_BYTES = ROOT_AT + HASH_BYTES
 
-/** An export of months has millions of them: each takes 48 bytes, and at most as many that are not used yet. */
+/** An export of months has millions of them: each takes 48 bytes, with at most the same number of unused places. */
 export class ExpectedRoots {
   #records = new DataView(new ArrayBuffer(0))
   #count = 0
   /** How many of them a tree was compared with. */
   #reached = 0
 
-  /** @param sourceOf for a person, which checkpoint it is that has this number */
+  /** @param sourceOf describes, for a person, the checkpoint with this number */
   constructor(private readonly sourceOf: (number: number) => string) {}
 
-  /** Of the newest; 0 when there is none. */
+  /** The size of the newest; 0 when there is none. */
   get lastSize(): number {
     return this.#count === 0 ? 0 : this.#sizeOf(this.#count - 1)
   }
@@ -26,17 +26,17 @@ export class ExpectedRoots {
     return this.#reached === this.#count
   }
 
-  /** Of the last that a tree was compared with; 0 when there is none. */
+  /** The size of the last one that a tree was compared with; 0 when there is none. */
   get reachedSize(): number {
     return this.#reached === 0 ? 0 : this.#sizeOf(this.#reached - 1)
   }
 
-  /** The first that no tree was compared with. */
+  /** The first one that no tree was compared with. */
   get next(): { readonly size: number; readonly source: string } | null {
     return this.areReached ? null : { size: this.#sizeOf(this.#reached), source: this.#sourceOf(this.#reached) }
   }
 
-  /** In the order of their sizes, which begin with 1. */
+  /** Adds checkpoints in the order of their sizes, starting at 1. */
   push({ size, root }: { readonly size: number; readonly root: Hash }, number: number): void {
     if (this.#bytes.length === this.#count * RECORD_BYTES) this.#grow()
     const at = this.#count * RECORD_BYTES
@@ -47,9 +47,9 @@ export class ExpectedRoots {
   }
 
   /**
-   * Compares a tree with those of its size. It has to come here with every size that it grows to.
+   * Compares a tree with the checkpoints of its size. Must be called with every size that the tree grows to.
    *
-   * @returns the source of one that has another root; null when there is none
+   * @returns the source of a checkpoint with another root; null when there is none
    */
   contradictionOf(tree: MerkleTree): string | null {
     for (; !this.areReached && this.#sizeOf(this.#reached) === tree.size; this.#reached += 1)

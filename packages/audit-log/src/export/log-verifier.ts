@@ -1,4 +1,4 @@
-/** The entries of one log of an export, against its checkpoints. */
+/** Checks the entries of one log of an export against its checkpoints. */
 import type { AuditEntry } from '@countersign/contract'
 import type { Checkpoint } from '../checkpoint.js'
 import { bytesOfLeaf } from '../leaf.js'
@@ -16,8 +16,8 @@ export class LogVerifier {
   readonly #tree = new MerkleTree()
 
   /**
-   * @param listed of the checkpoints in the export
-   * @param kept of those that were kept elsewhere
+   * @param listed the checkpoints in the export
+   * @param kept the checkpoints that were kept elsewhere
    */
   constructor(
     readonly log: string,
@@ -29,12 +29,12 @@ export class LogVerifier {
     return this.#tree.size
   }
 
-  /** Whether all entries are there, and were compared with all checkpoints. */
+  /** Whether all entries are present and were compared with all checkpoints. */
   get isComplete(): boolean {
     return this.listed.areReached && this.kept.areReached
   }
 
-  /** The place of the entry that comes next; null when all are there. */
+  /** The place of the next entry; null when all are present. */
   get next(): ExportPlace | null {
     return this.isComplete ? null : { log: this.log, index: this.size }
   }
@@ -58,7 +58,7 @@ export class LogVerifier {
   }
 
   /**
-   * Takes the next entry, when all checkpoints are known.
+   * Takes the next entry, once all checkpoints are known.
    *
    * @throws LineError
    */

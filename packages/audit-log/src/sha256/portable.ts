@@ -1,6 +1,6 @@
-/** SHA-256 in plain JavaScript, for browsers: WebCrypto has it in promises only. */
+/** SHA-256 in plain JavaScript, for browsers, because WebCrypto is asynchronous. */
 import { sha256 as sha256Of } from '@noble/hashes/sha2.js'
-import { toBase64Url } from '../base64.js'
+import { fromBase64Url, toBase64Url } from '../base64.js'
 
 const UTF8 = new TextEncoder()
 
@@ -12,4 +12,9 @@ export function sha256(data: Uint8Array | string): Uint8Array {
 /** The same, as base64url. */
 export function sha256Text(data: string): string {
   return toBase64Url(sha256(data))
+}
+
+/** Hashes the bytes of these base64url texts, concatenated, as base64url. */
+export function sha256Joined(...texts: readonly string[]): string {
+  return toBase64Url(sha256(new Uint8Array(texts.flatMap((text) => [...fromBase64Url(text)]))))
 }

@@ -215,7 +215,7 @@ describe('an export that ends too early', () => {
   })
 })
 
-describe('an export that was written anew', () => {
+describe('an export that was rewritten', () => {
   const rewritten = exportOf(
     logs.map((entries) => entries.map((entry) => entryOf(entry.log, entry.index, { actor: null }))),
   )
@@ -256,7 +256,7 @@ describe('an export that was written anew', () => {
     const { privateKey } = generateKeyPairSync('ed25519')
     expect(await fault(exportOf(logs, 7, privateKey).lines)).toMatchObject({ name: 'TamperedError' })
     expect(await fault(whole.lines, { publicKeys: [] })).toMatchObject({
-      message: expect.stringContaining('Nobody has signed it whose key is known'),
+      message: expect.stringContaining('No known key has signed it'),
     })
   })
 })

@@ -1,5 +1,5 @@
 /**
- * What a function of the app returned, where a promise cannot be waited for. If the promise rejects later, the process goes on.
+ * The value that a function of the app returned, where no promise can be awaited. A promise that rejects later does not end the process.
  *
  * @param what names the function in the message
  * @throws TypeError for a promise

@@ -1,43 +1,33 @@
 import { DeniedError } from '../errors/denied-error.js'
 import type { CallSignal } from '../options.js'
 import type { JsonObject } from '../wire.js'
-import { Aborted } from './abort.js'
-import { type Admission, type AdmitOptions, OpenAdmission, WaitingAdmission, WatchedAdmission } from './admission.js'
-import type { Asked, GuardRequest } from './arguments/asked.js'
-import type { Asking, AskingCalls, Question } from './asking.js'
+import type { Asked, GuardRequest } from './asking/asked.js'
+import { Authorizer } from './asking/authorizer.js'
+import { denialFor, wouldBe } from './asking/denial.js'
+import { Aborted } from './asking/giving-up.js'
+import type { Asking } from './asking/question.js'
 import { atOnce } from './at-once.js'
-import { Authorizer, shown } from './authorizer.js'
-import { denialFor, wouldBe } from './denial.js'
-import type { EnforcementEvent } from './enforcement-event.js'
+import type { EnforcementCalls, FlushOptions } from './enforcement-calls.js'
 import { type EnforcementOptions, type EnforcementSettings, resolveEnforcement } from './enforcement-options.js'
-import { ActionRun, type GuardRun } from './guard-run.js'
-import { GuardedRun, type GuardTerms } from './guarded-run.js'
-import { type ProtectMapping, protectFunction } from './protect.js'
-import type { RunContext } from './run-context.js'
-import { outcomeOfError, outcomeOfValue, type RunOptions } from './run-options.js'
-import type { SettleOnce } from './settlement/settle-once.js'
-import { type Progress, Settler } from './settlement/settler.js'
-import { actionOfTool } from './tool-action.js'
-
-/** What an enforcement point needs of its client. */
-export interface EnforcementCalls extends AskingCalls {
-  /** Hears the events of a point without `onEvent`. */
-  readonly unheard: (event: EnforcementEvent, now: () => number) => void
-  readonly runContext: RunContext
-  flush(options?: FlushOptions): Promise<number>
-}
-
-/** For draining the queue of settlements. */
-export interface FlushOptions {
-  /** In milliseconds. Default 10,000. */
-  readonly timeoutMs?: number | undefined
-}
+import { shown } from './reporting/enforcement-event.js'
+import {
+  type Admission,
+  type AdmitOptions,
+  OpenAdmission,
+  pausedAdmission,
+  WatchedAdmission,
+} from './running/admission.js'
+import { type GuardRun, outcomeOfError, outcomeOfValue, Run, type RunOptions } from './running/guard-run.js'
+import { type ProtectMapping, protectFunction } from './running/protect.js'
+import { SharedDecision, type Terms } from './running/shared-decision.js'
+import { Progress } from './settling/progress.js'
+import { actionOfTool } from './tools/tool-action.js'
 
 /**
- * Where actions are stopped or let through: the one layer that every integration is built on, made by `client.enforcement`.
+ * Stops actions or lets them through: the layer under every integration. `client.enforcement` makes it.
  *
- * It admits an action once, and only on a decision that permits it: about the same agent, action and resource, not expired, and held by
- * this caller alone. Everything else, known or not, is a DeniedError.
+ * It admits an action once, and only on a decision that permits it: about the same agent, action and resource, not expired,
+ * and held by this caller alone. Everything else, even an unknown answer, is a DeniedError.
  *
  * Source: docs/enforcement.md.
  */
@@ -45,27 +35,26 @@ export class EnforcementPoint {
   readonly mode: 'enforce' | 'observe'
   readonly #settings: EnforcementSettings
   readonly #calls: EnforcementCalls
-  readonly #settler: Settler
   readonly #authorizer: Authorizer
 
   /** @internal */
   constructor(calls: EnforcementCalls, options: EnforcementOptions = {}) {
-    this.#settings = resolveEnforcement(options, calls.unheard)
+    const { timeoutMs = calls.timeoutMs, ...settings } = resolveEnforcement(options, calls.unheard)
+    this.#settings = { ...settings, timeoutMs }
     this.#calls = calls
-    this.#settler = new Settler(calls, this.#settings)
-    this.#authorizer = new Authorizer(calls, this.#settings, this.#settler)
+    this.#authorizer = new Authorizer(calls, this.#settings)
     this.mode = this.#settings.mode
   }
 
   /**
-   * Asks, waits for a review where the options say so, and resolves when the action may run. Then `begin()` it, run it, and
+   * Asks, waits for a review if the options say so, and resolves when the action may run. Then `begin()` it, run it, and
    * settle it, once.
    *
-   * `request` may be a function that maps to the question. It is called once, before anything is sent; if it throws, the action is
-   * denied. In the mode `observe` every action is admitted, as `observed`.
+   * `request` may be a function that maps to the question. It is called once, before anything is sent; if it throws, the
+   * action is denied. In the mode `observe` every action is admitted, as `observed`.
    *
-   * @throws DeniedError whatever keeps the action from running, this deployment's own mistakes included
-   * @throws the signal's reason, once it is aborted
+   * @throws DeniedError for everything that keeps the action from running, including mistakes of this deployment
+   * @throws the signal's reason as soon as it is aborted
    */
   admit(request: GuardRequest | (() => GuardRequest), options: AdmitOptions = {}): Promise<Admission> {
     return this.#ask(request, options, this)
@@ -82,7 +71,7 @@ export class EnforcementPoint {
    * Resolves or rejects as the action does; a settlement that fails changes nothing about that.
    *
    * @throws DeniedError when it may not run
-   * @throws the signal's reason, when it was aborted before it began
+   * @throws the signal's reason if it was aborted before the action began
    */
   async guard<Result, Context extends JsonObject | null = null, Signal extends CallSignal = CallSignal>(
     request: GuardRequest<Context>,
@@ -91,50 +80,50 @@ export class EnforcementPoint {
   ): Promise<Awaited<Result>> {
     assertAction(action)
     const admission = await this.#ask(request, options, this.#calls)
-    // Without a question there is only what was given; the mode `observe` alone goes on without one.
+    // Only the mode `observe` runs an action without a question. It then gets the request as it was given.
     const asked = (admission.asked ?? request) as Asked<Context>
     return this.run(admission, (run) => action(asked, run as GuardRun<Signal>))
   }
 
   /**
-   * Begins what was admitted, runs it, and settles by how it ended: the latter half of `guard`, for integrations whose action
-   * is one function. Resolves or rejects as the action does.
+   * Begins an admitted action, runs it, and settles by how it ended: the second half of `guard`, for integrations whose
+   * action is one function. Resolves or rejects as the action does.
    *
-   * @throws what `begin` throws; then the action has not run
+   * @throws what `begin` throws; the action has then not run
    */
   async run<Result>(
     admission: Admission,
     action: (run: GuardRun) => Result,
-    { outcome, isPause }: RunOptions<Awaited<Result>> = {},
+    options: RunOptions<Awaited<Result>> = {},
   ): Promise<Awaited<Result>> {
-    const run = new ActionRun(admission)
+    const run = new Run(admission)
     // Nothing happens between beginning and running.
     admission.begin()
     let value: Awaited<Result>
     try {
       value = await this.within(admission, () => action(run))
     } catch (error) {
-      await settleError(admission, error, isPause)
+      await settleError(admission, error, options)
       throw error
     }
-    await admission.settle.by(() => outcomeOfValue(value, run.amount, admission.signal, outcome))
+    await admission.settle.by(() => outcomeOfValue(value, run.amount, admission.signal, options.outcome))
     return value
   }
 
   /**
-   * Does a part of an action that has begun, as `run` does: a guard directly within it that asks the same can share the decision. For
-   * integrations whose action is more than one function.
+   * Runs a part of an action that has begun, so that a guard directly within it that asks the same can share the decision.
+   * For integrations whose action is more than one function; `run` does this by itself.
    *
-   * Source: docs/enforcement.md "Guards within guards".
+   * Source: docs/settlement.md "Guards within guards".
    */
   within<Result>(admission: Admission, work: () => Result): Result {
-    const run = GuardedRun.of(admission)
-    return run === undefined ? work() : this.#calls.runContext.within(run, work)
+    const run = SharedDecision.of(admission)
+    return run === undefined ? work() : this.#calls.runContext.run(run, work)
   }
 
   /**
-   * A function of the same parameters that runs `fn` only if it may, with the arguments that were asked about: they are
-   * copied and frozen when it is called.
+   * Returns a function with the same parameters that runs `fn` only if it may, with the arguments that were asked about:
+   * they are copied and frozen at the call.
    *
    * @throws TypeError for a faulty mapping; the function rejects as `guard` does
    *
@@ -149,11 +138,11 @@ export class EnforcementPoint {
   }
 
   /**
-   * The action that a tool or function stands for: the mapped one, else what the option `unmapped` says. To be called by
-   * the function that maps to the question.
+   * The action of a tool or function: the mapped one, else what the option `unmapped` says. Call it in the function that
+   * maps to the question.
    *
-   * @param prefix what actions that are made of names begin with: words with dots between them, up to 64 characters
-   * @throws DeniedError (`unmapped`), also for what has no name; TypeError for a faulty prefix
+   * @param prefix the beginning of actions that are made of names: words with dots between them, up to 64 characters
+   * @throws DeniedError (`unmapped`), also for a tool without a name; TypeError for a faulty prefix
    *
    * Source: docs/enforcement.md "Actions of tools".
    */
@@ -163,155 +152,125 @@ export class EnforcementPoint {
     throw new DeniedError('unmapped')
   }
 
-  /** Sends the settlements of the client that are still in the queue; resolves with the number of those that remain. */
+  /** Sends the queued settlements of the client. Resolves with the number that remain. */
   flush(options?: FlushOptions): Promise<number> {
     return this.#calls.flush(options)
   }
 
-  /** @internal `site`: where the guard stands. */
+  /** @internal `site` identifies the guard. */
   async admitBy(ask: () => Asking, site: object): Promise<Admission> {
-    const progress: Progress = {
-      tag: null,
-      asked: null,
-      decision: null,
-      signal: undefined,
-      turn: null,
-      isOnlyOurs: false,
-      isAskedAgain: false,
-      isPausedById: false,
-      leaveBehind: null,
-      mayHaveBegun: false,
-    }
-    let terms: GuardTerms | undefined
+    const progress = new Progress(this.#calls, this.#settings)
+    let terms: Terms | undefined
     try {
       const question = this.#authorizer.question(ask, progress)
-      terms = this.#termsOf(question, site)
-      const around = this.#calls.runContext.current()
+      const { mode, runs } = this.#settings
+      terms = { client: this.#calls, site, asked: question.asked, mode, runs }
+      const around = SharedDecision.around(this.#calls.runContext)
       if (around?.sharesWith(terms, question.options.nested)) return this.#share(around, progress, terms)
       return this.#admit(progress, terms, await this.#authorizer.permitFor(question, progress))
     } catch (error) {
       if (error instanceof Aborted) {
-        this.#settler.takeBack(progress)
+        progress.takeBack()
         throw error.reason
       }
       const denied = denialFor(error, progress.decision)
       if (this.mode === 'observe') return this.#observe(progress, terms, denied)
       if (this.#settings.review === 'pause' && denied.reason === 'review_required') return this.#pause(progress, denied)
-      // What awaits a review may be asked for again by its id.
-      this.#settler.takeBack({ ...progress, isOnlyOurs: false })
-      this.#reportDenied(progress, denied)
+      // An action that awaits a review may be asked for again by its id.
+      progress.copy({ isOnlyOurs: false }).takeBack()
+      progress.reportDenied(denied)
       throw denied
     }
   }
 
-  #termsOf({ asked }: Question, site: object): GuardTerms {
-    const { mode, runs } = this.#settings
-    return { client: this.#calls, site, asked, mode, runs }
-  }
-
-  /** By the decision of the guard around this one: nothing is asked. */
-  #share(around: GuardedRun, progress: Progress, terms: GuardTerms): Admission {
+  /** Admits by the decision of the guard around this one, without asking. */
+  #share(around: SharedDecision, progress: Progress, terms: Terms): Admission {
     const { admission: outer } = around
     const { decision, permit_token } = outer
     const { signal } = progress
     const { asked } = terms
     progress.decision = decision
-    const settle = this.#settler.settleWithin(progress, around.settle)
+    const settle = progress.settleWithin(around.settle)
     const onBegun = (): void => around.settle.beginWithin()
     const shared = { asked, settle, signal, onBegun, pause: () => void settle.pause() }
     if (this.mode === 'observe') {
       const would = outer.kind === 'observed' ? outer.would : 'allow'
-      return this.#note(new WatchedAdmission({ ...shared, decision, permit_token, would }), settle, terms, around)
+      const observed = new WatchedAdmission({ ...shared, decision, permit_token, would })
+      return new SharedDecision(observed, settle, terms, around).admission
     }
     if (outer.kind !== 'permitted') throw new TypeError('an observed admission permits nothing')
     const door = {
       takeBack: () => void settle.pause(),
       now: this.#settings.now,
-      onDenied: (denied: DeniedError) => this.#reportDenied(progress, denied),
+      onDenied: (denied: DeniedError) => progress.reportDenied(denied),
       isOuterOver: () => outer.isOver,
     }
-    const { decision: permitting, permit_token: permit } = outer
-    const admission = new OpenAdmission({ ...shared, ...door, decision: permitting, permit_token: permit })
-    return this.#note(admission, settle, terms, around)
+    const permit = { decision: outer.decision, permit_token: outer.permit_token }
+    return new SharedDecision(new OpenAdmission({ ...shared, ...door, ...permit }), settle, terms, around).admission
   }
 
-  #note(
-    admission: OpenAdmission | WatchedAdmission,
-    settle: SettleOnce,
-    terms: GuardTerms,
-    around?: GuardedRun,
-  ): Admission {
-    return new GuardedRun(admission, settle, terms, around).admission
-  }
-
-  #admit(progress: Progress, terms: GuardTerms, permit_token: string): Admission {
+  #admit(progress: Progress, terms: Terms, permit_token: string): Admission {
     const { asked, decision, signal } = progress
     if (asked === null || decision === null) throw new TypeError('there is nothing to admit')
-    const settle = this.#settler.settleOf(progress)
-    const pause = (hasBegun: boolean): void => this.#settler.pause(progress, settle, hasBegun)
+    const settle = progress.settle()
+    const pause = (hasBegun: boolean): void => progress.pause(settle, hasBegun)
     const admitted = { asked, decision: shown(decision), permit_token, settle, signal }
     if (this.mode === 'enforce') {
-      const onDenied = (denied: DeniedError): void => this.#reportDenied(progress, denied)
-      const takeBack = (): void => this.#settler.takeBack(progress, settle)
+      const onDenied = (denied: DeniedError): void => progress.reportDenied(denied)
+      const takeBack = (): void => progress.takeBack(settle)
       const door = { takeBack, pause, now: this.#settings.now, onDenied }
-      return this.#note(new OpenAdmission({ ...admitted, ...door }), settle, terms)
+      return new SharedDecision(new OpenAdmission({ ...admitted, ...door }), settle, terms).admission
     }
     const observed = { asked, would: 'allow', reason: null, decision: admitted.decision, error: null } as const
-    this.#settler.report(progress, { type: 'observed', ...observed })
-    return this.#note(new WatchedAdmission({ ...admitted, pause, would: 'allow' }), settle, terms)
+    progress.report({ type: 'observed', ...observed })
+    return new SharedDecision(new WatchedAdmission({ ...admitted, pause, would: 'allow' }), settle, terms).admission
   }
 
-  #observe(progress: Progress, terms: GuardTerms | undefined, error: DeniedError): Admission {
+  #observe(progress: Progress, terms: Terms | undefined, error: DeniedError): Admission {
     const { asked, signal } = progress
     const would = wouldBe(error)
     const decision = progress.decision && shown(progress.decision)
-    this.#settler.report(progress, { type: 'observed', asked, would, reason: error.reason, decision, error })
-    // It runs without its review: nobody is to be asked for what has happened already.
-    if (would === 'review') this.#settler.takeBack(progress, undefined, 'it was only observed')
-    const settle = this.#settler.settleOf({ ...progress, isOnlyOurs: false })
-    const pause = (hasBegun: boolean): void => this.#settler.pause(progress, settle, hasBegun)
+    progress.report({ type: 'observed', asked, would, reason: error.reason, decision, error })
+    // It runs without its review, so no person should be asked about it.
+    if (would === 'review') progress.takeBack(undefined, 'it was only observed')
+    const settle = progress.copy({ isOnlyOurs: false }).settle()
+    const pause = (hasBegun: boolean): void => progress.pause(settle, hasBegun)
     const admission = new WatchedAdmission({ asked, decision, permit_token: null, settle, signal, pause, would })
-    return terms === undefined ? admission : this.#note(admission, settle, terms)
+    return terms === undefined ? admission : new SharedDecision(admission, settle, terms).admission
   }
 
-  /** It may be asked for again: neither taken back nor told to be denied, unless somebody wants to begin it. */
+  /** It may be asked for again, so it is not taken back. A refusal is reported only if the caller begins it. */
   #pause(progress: Progress, denied: DeniedError): Admission {
     const { asked, decision, tag, signal } = progress
     if (asked === null || decision === null) throw denied
-    const settle = this.#settler.settleOf(progress)
+    const settle = progress.settle()
     settle.pause()
-    const onDenied = (): void => this.#reportDenied(progress, denied)
-    return new WaitingAdmission({ asked, decision: shown(decision), tag, settle, signal, denied, onDenied })
-  }
-
-  #reportDenied(progress: Progress, error: DeniedError): void {
-    const { asked, decision } = progress
-    const denied = { asked, reason: error.reason, decision: decision && shown(decision), error }
-    this.#settler.report(progress, { type: 'denied', ...denied })
+    const paused = { asked, decision: shown(decision), tag, settle, signal }
+    return pausedAdmission(paused, denied, (denial) => progress.reportDenied(denial))
   }
 }
 
 async function settleError(
   admission: Admission,
   error: unknown,
-  isPause: RunOptions<unknown>['isPause'],
+  { isPause, hasNotRun }: RunOptions<never>,
 ): Promise<void> {
   const { settle, signal } = admission
   let isPaused: unknown
   try {
     isPaused = atOnce('isPause', isPause?.(error))
   } catch (fault) {
-    // Whether it goes on later nobody knows.
+    // It is unknown whether the action continues later.
     await settle.by(() => {
       throw fault
     })
   }
   if (isPaused) admission.pause()
-  else await settle.by(outcomeOfError(error, signal))
+  else await settle.by(() => outcomeOfError(error, signal, hasNotRun))
 }
 
 /** @throws TypeError */
 export function assertAction(action: unknown): void {
   if (typeof action === 'function') return
-  throw new TypeError('the action has to be a function, as in guard(question, action, options)')
+  throw new TypeError('the action must be a function, as in guard(question, action, options)')
 }

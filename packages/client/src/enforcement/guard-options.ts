@@ -1,9 +1,9 @@
 import type { CallSignal } from '../options.js'
-import type { AdmitOptions } from './admission.js'
 import { ENFORCEMENT_OPTIONS, type EnforcementOptions } from './enforcement-options.js'
-import { PROTECT_MAPPING, type ProtectMapping } from './protect.js'
+import type { AdmitOptions } from './running/admission.js'
+import { PROTECT_MAPPING, type ProtectMapping } from './running/protect.js'
 
-/** For one guarded action, which is run to its end: what pauses is admitted by an enforcement point. */
+/** For one guarded action that runs to its end. To pause one, use an enforcement point. */
 export interface GuardOptions<Signal extends CallSignal = CallSignal>
   extends EnforcementOptions,
     Omit<AdmitOptions<Signal>, 'pauseBy' | 'goOnWith'> {}

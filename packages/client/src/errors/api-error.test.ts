@@ -26,7 +26,7 @@ describe('the message of an ApiError', () => {
   })
 
   it('calls the whole of a body by its name', () => {
-    expect(invalid([{ pointer: '', detail: 'has to be an object' }])).toContain('the body has to be an object')
+    expect(invalid([{ pointer: '', detail: 'must be an object' }])).toContain('the body must be an object')
   })
 
   it('forges no line of a log', () => {

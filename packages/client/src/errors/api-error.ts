@@ -4,7 +4,7 @@ import { printable } from './printable.js'
 
 const FAMILY = 'ApiError'
 
-/** What a problem document and its headers say. */
+/** The content of a problem document and its headers. */
 export interface ApiErrorFields {
   readonly status: number
   readonly code: ErrorCode | (string & {})
@@ -19,9 +19,8 @@ export interface ApiErrorFields {
 /**
  * The decision point answered with a problem (RFC 9457): nothing was permitted.
  *
- * The message names the first faulty place of the request, and is one line whatever the answer says.
- * A deny is not an error: it is a decision. Statuses 429, 502, 503 and 504 were retried before this was thrown.
- * Source: docs/sdk.md "Errors".
+ * The message names the first faulty place of the request, and is always a single line. A deny is not an error: it is a
+ * decision. Statuses 429, 502, 503 and 504 were retried before this was thrown. Source: docs/sdk.md "Errors".
  */
 export class ApiError extends CountersignError implements ApiErrorFields {
   /** HTTP status. */
@@ -32,9 +31,9 @@ export class ApiError extends CountersignError implements ApiErrorFields {
   readonly detail: string
   /** Quote it to the operator; null when the answer had none. */
   readonly request_id: string | null
-  /** Every faulty place of the request, for `validation_failed`; else empty. */
+  /** Every faulty place of the request, for `validation_failed`; otherwise empty. */
   readonly errors: readonly FieldError[]
-  /** The decision's present status, for `invalid_transition`; else null. */
+  /** The decision's present status, for `invalid_transition`; otherwise null. */
   readonly current_status: string | null
   /** Seconds to wait before asking again; null when the server did not say. */
   readonly retryAfterSeconds: number | null

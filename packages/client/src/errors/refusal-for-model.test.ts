@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { DeniedError, type DeniedReason } from './denied-error.js'
+import { DeniedError } from './denied-error.js'
 import { refusalForModel } from './refusal-for-model.js'
+import type { DeniedReason } from './refusal-reason.js'
 
 const decision_id = 'dec_01kagx3v5ne8sr6w1y6gqk4t2h'
 /** What a model must never be shown. */

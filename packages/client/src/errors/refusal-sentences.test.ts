@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { DeniedError, type DeniedReason } from './denied-error.js'
+import { DeniedError } from './denied-error.js'
 import { NotPermittedError } from './not-permitted-error.js'
+import type { DeniedReason } from './refusal-reason.js'
 import { REFUSAL_SENTENCES } from './refusal-sentences.js'
 
 describe('the sentences of refusals', () => {

@@ -1,21 +1,20 @@
 /** A sentence for each reason of a refusal: for a caller, and for a model. */
-import type { DeniedReason } from './denied-error.js'
-import type { NotPermittedReason } from './not-permitted-error.js'
+import type { DeniedReason, NotPermittedReason } from './refusal-reason.js'
 
 type Reason = DeniedReason | NotPermittedReason
 
-/** It names no policy. Where only the operator can fix the cause, it says so; events and warnings have the cause. */
+/** Names no policy. Where only the operator can fix the cause, it says so; events and warnings contain the cause. */
 interface Refusal {
   readonly happened: string
   /** What a person or a program may do. */
   readonly next: string
-  /** What a model may do. A model chooses no keys and sees no events. Default: `next`. */
+  /** What a model may do; it cannot choose keys and sees no events. Default: `next`. */
   readonly modelNext?: string
 }
 
 const CHECK = 'Check what you have sent. The operator finds the cause in the warnings and events of this service.'
 const MODEL_CHECK =
-  'Do not repeat it unchanged: check the arguments. If they are right, tell your user that an operator has to look at it.'
+  'Do not repeat it unchanged: check the arguments. If they are right, tell your user that an operator must look at it.'
 const MODEL_GIVE_UP = 'Do not repeat this call. Tell your user.'
 const MODEL_FIND_OUT = 'Do not repeat this call. Find out what became of it.'
 
@@ -40,7 +39,7 @@ const REFUSALS: Readonly<Record<Reason, Refusal>> = {
   },
   expired: {
     happened: 'The decision has expired.',
-    next: 'Ask again. If new decisions expire at once, the operator has to set the clock of this service.',
+    next: 'Ask again. If new decisions expire at once, the operator must set the clock of this service.',
     modelNext: 'You may make this call once more. If its decision has expired again, tell your user.',
   },
   settled: {
@@ -55,7 +54,7 @@ const REFUSALS: Readonly<Record<Reason, Refusal>> = {
   },
   not_reviewed: {
     happened: 'This decision needs no review. It belongs to the holder that asked for it.',
-    next: 'Ask for a decision of your own.',
+    next: 'Request your own decision.',
   },
   permit_already_used: {
     happened: 'The permit was used before. The action may have run.',
@@ -92,7 +91,7 @@ const REFUSALS: Readonly<Record<Reason, Refusal>> = {
   },
   unmapped: {
     happened: 'This tool is not mapped to an action.',
-    next: 'The operator has to map it to one.',
+    next: 'The operator must map it to one.',
     modelNext: MODEL_GIVE_UP,
   },
   arguments_refused: {
@@ -102,7 +101,7 @@ const REFUSALS: Readonly<Record<Reason, Refusal>> = {
   },
 }
 
-/** Of a reason that only a newer copy of this package knows. */
+/** For a reason that only a newer copy of this package knows. */
 const UNKNOWN: Refusal = { happened: 'The action may not run.', next: 'Do not repeat it unchanged.' }
 
 /** What happened and what to do next, for the caller. */
@@ -116,11 +115,16 @@ export function sentencesForModel(reason: Reason): { readonly happened: string; 
   return { happened, next: modelNext ?? next }
 }
 
-/** The sentence with its reason and the decision, as the message of an error. */
-export function refusalMessage(
-  reason: Reason,
-  { advice, decision_id }: { readonly advice?: string | undefined; readonly decision_id?: string | null | undefined },
-): string {
+interface RefusalDetails {
+  readonly advice?: string | undefined
+  readonly decision_id?: string | null | undefined
+  /** The reviewer's words. */
+  readonly words?: string | null | undefined
+}
+
+/** Returns the sentence with its reason and the decision, as the message of an error. */
+export function refusalMessage(reason: Reason, { advice, decision_id, words }: RefusalDetails): string {
   const about = decision_id ? `, decision ${decision_id}` : ''
-  return `${advice ?? REFUSAL_SENTENCES[reason] ?? UNKNOWN.happened} (${reason}${about})`
+  const sentences = advice ?? REFUSAL_SENTENCES[reason] ?? UNKNOWN.happened
+  return `${sentences}${words ? ` ${words}` : ''} (${reason}${about})`
 }

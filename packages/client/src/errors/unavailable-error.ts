@@ -3,18 +3,18 @@ import { CountersignError, errorFamily } from './countersign-error.js'
 const FAMILY = 'UnavailableError'
 
 /**
- * - `timeout`: no whole answer within the time limit;
+ * - `timeout`: no complete answer within the time limit;
  * - `connection`: refused, reset, cut off, name not found, TLS failed, client closed;
- * - `bad_answer`: an answer that is not the decision point's (not JSON, a redirect, too large) or not the one asked for.
+ * - `bad_answer`: an answer that is not the decision point's (not JSON, a redirect, too large) or does not fit the
+ *   question.
  */
 export type UnavailableKind = 'timeout' | 'connection' | 'bad_answer'
 
 /**
  * There is no usable answer: nothing was permitted, and the action must not run.
  *
- * `cause` is the underlying connection fault where there is one. A decision may have been recorded all the same: asking
- * again with the same `idempotencyKey` and `holder` returns that one.
- * Source: docs/sdk.md "Errors".
+ * `cause` is the underlying connection fault, if any. A decision may have been recorded all the same: asking again with
+ * the same `idempotencyKey` and `holder` returns it. Source: docs/sdk.md "Errors".
  */
 export class UnavailableError extends CountersignError {
   readonly kind: UnavailableKind

@@ -29,9 +29,10 @@ export type WebhookVerificationErrorCode =
   | 'replayed'
 
 /**
- * A delivery does not verify: whoever sent it, do not act on it. Code and message are for the operator, and not for the sender.
+ * A delivery does not verify: do not act on it, no matter who sent it. Code and message are for the operator, not for
+ * the sender.
  *
- * `cause` is what `seen` threw. Source: docs/sdk.md "Receive webhooks".
+ * `cause` is the error that `seen` threw. Source: docs/sdk.md "Receive webhooks".
  */
 export class WebhookVerificationError extends CountersignError {
   readonly code: WebhookVerificationErrorCode

@@ -1,16 +1,16 @@
-import { path } from '../call.js'
+import { answerOf } from '../operation.js'
 import type { CallOptions, IdempotentCallOptions } from '../options.js'
 import { type PageQuery, type Pages, pagesOf } from '../pages.js'
 import type { Requester } from '../requester.js'
 import type { Agent, AgentCreate, AgentUpdate } from '../wire.js'
 
-/** For a suspension. */
+/** The options of a suspension. */
 export interface SuspendOptions extends IdempotentCallOptions {
-  /** Up to 512 characters, kept with the agent and in the audit log. */
+  /** Up to 512 characters, stored with the agent and in the audit log. */
   readonly reason?: string | undefined
 }
 
-/** An agent needs no registration to ask. Source: docs/sdk.md "Methods". */
+/** Manages agents. An agent needs no registration to ask for decisions. Source: docs/sdk-methods.md "Methods". */
 export class Agents {
   readonly #requester: Requester
 
@@ -21,45 +21,35 @@ export class Agents {
 
   /** Registers an agent, so that policies can compare its metadata. @throws ApiError validation_failed, agent_exists */
   async create(agent: AgentCreate, options?: IdempotentCallOptions): Promise<Agent> {
-    return this.#post('/v1/agents', agent, options)
+    return answerOf(this.#requester, 'agents.create', { body: agent, options })
   }
 
-  /** An agent that is registered, was seen or is suspended. @throws ApiError not_found */
+  /** Returns an agent that is registered, was seen or is suspended. @throws ApiError not_found */
   async get(id: string, options?: CallOptions): Promise<Agent> {
-    return (await this.#requester.send({ method: 'GET', path: path`/v1/agents/${id}`, options })) as Agent
+    return answerOf(this.#requester, 'agents.get', { params: { id }, options })
   }
 
   list(query: PageQuery = {}, options?: CallOptions): Pages<Agent> {
-    return pagesOf(this.#requester, '/v1/agents', { ...query }, options)
+    return pagesOf(this.#requester, 'agents.list', { query, options })
   }
 
-  /** Replaces the whole registration: what is absent is empty from then on. @throws ApiError not_found, validation_failed */
+  /** Replaces the whole registration: absent members become empty. @throws ApiError not_found, validation_failed */
   async update(id: string, agent: AgentUpdate, options?: CallOptions): Promise<Agent> {
-    return (await this.#requester.send({
-      method: 'PUT',
-      path: path`/v1/agents/${id}`,
-      body: agent,
-      options,
-    })) as Agent
+    return answerOf(this.#requester, 'agents.update', { params: { id }, body: agent, options })
   }
 
   /** Ends the registration. @throws ApiError not_found, agent_suspended */
   async delete(id: string, options?: CallOptions): Promise<void> {
-    await this.#requester.send({ method: 'DELETE', path: path`/v1/agents/${id}`, options })
+    return answerOf(this.#requester, 'agents.delete', { params: { id }, options })
   }
 
-  /** The kill switch, for any valid id, seen or not: from the answer on every request of the agent is denied. */
+  /** The kill switch, for any valid id, seen or not: once it resolves, every request of the agent is denied. */
   async suspend(id: string, options?: SuspendOptions): Promise<Agent> {
-    return this.#post(path`/v1/agents/${id}/suspend`, { reason: options?.reason }, options)
+    return answerOf(this.#requester, 'agents.suspend', { params: { id }, body: { reason: options?.reason }, options })
   }
 
   /** Ends a suspension. */
   async resume(id: string, options?: IdempotentCallOptions): Promise<Agent> {
-    return this.#post(path`/v1/agents/${id}/resume`, {}, options)
-  }
-
-  async #post(to: string, body: object, options: IdempotentCallOptions | undefined): Promise<Agent> {
-    const idempotencyKey = options?.idempotencyKey ?? true
-    return (await this.#requester.send({ method: 'POST', path: to, body, idempotencyKey, options })) as Agent
+    return answerOf(this.#requester, 'agents.resume', { params: { id }, body: {}, options })
   }
 }

@@ -3,7 +3,7 @@ import { type PageQuery, type Pages, pagesOf } from '../pages.js'
 import type { Requester } from '../requester.js'
 import type { BudgetAccount } from '../wire.js'
 
-/** Source: docs/sdk.md "Budgets". */
+/** Source: docs/sdk-methods.md "Budgets". */
 export class Budgets {
   readonly #requester: Requester
 
@@ -12,8 +12,8 @@ export class Budgets {
     this.#requester = requester
   }
 
-  /** The present account of every budget, and every other account in which something is still reserved. */
+  /** Lists the present account of every budget, and every other account that still holds a reservation. */
   list(query: PageQuery = {}, options?: CallOptions): Pages<BudgetAccount> {
-    return pagesOf(this.#requester, '/v1/budgets', { ...query }, options)
+    return pagesOf(this.#requester, 'budgets.list', { query, options })
   }
 }

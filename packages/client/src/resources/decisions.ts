@@ -1,7 +1,9 @@
-import { path } from '../call.js'
+import type { OperationName } from '@countersign/contract/operations'
+import { nameOf } from '../call.js'
 import { holderOf } from '../call-names.js'
 import { readDecisionOf } from '../decision-answer.js'
 import type { PermittedDecision } from '../is-permitted.js'
+import { answerOf, callOf, type Given } from '../operation.js'
 import { type CallOptions, type CallSignal, checkTimeout, type IdempotentCallOptions } from '../options.js'
 import { type PageQuery, type Pages, pagesOf } from '../pages.js'
 import type { Requester } from '../requester.js'
@@ -20,10 +22,10 @@ import type {
   Reject,
 } from '../wire.js'
 
-/** As long as a review lives, unless the decision point is configured otherwise. */
+/** The lifetime of a review, unless the decision point is configured otherwise. */
 const REVIEW_WAIT_MS = 24 * 60 * 60 * 1000
 
-/** All filters have to fit; an absent one fits everything. */
+/** All filters must match; an absent one matches everything. */
 export interface DecisionQuery extends PageQuery {
   readonly agent_id?: string | undefined
   readonly action?: string | undefined
@@ -43,12 +45,12 @@ export interface DecisionGetOptions extends CallOptions {
   readonly waitSeconds?: number | undefined
 }
 
-/** For waiting until a person has answered. */
+/** Options of the wait for a person's answer. */
 export interface ReviewWaitOptions {
   /**
-   * Names the job that runs the action: stable over a restart of that job, different for another; one of more than 64
-   * characters is hashed before it is sent. Default: the holder of
-   * the `authorize` that returned this very object, else a random one.
+   * Names the job that runs the action: the same after a restart of that job, different for another job. A name of more
+   * than 64 characters is hashed before it is sent. Default: the holder of the `authorize` call that returned this very
+   * object, otherwise a random one.
    */
   readonly holder?: string | undefined
   /** Time limit of the whole wait, in milliseconds. Default 86,400,000, a day. */
@@ -57,61 +59,57 @@ export interface ReviewWaitOptions {
   readonly signal?: CallSignal | undefined
 }
 
-/** Decisions that were made; `client.authorize` makes one. Source: docs/sdk.md "Methods". */
+/** Handles decisions that were made with `client.authorize`. Source: docs/sdk-methods.md "Methods". */
 export class Decisions {
   readonly #requester: Requester
   readonly #holders: WeakMap<Decision, string>
 
-  /** @internal `holders`: who asked for a decision that this client returned. */
+  /** @internal `holders`: the holder of each decision that this client returned. */
   constructor(requester: Requester, holders: WeakMap<Decision, string>) {
     this.#requester = requester
     this.#holders = holders
   }
 
   /**
-   * A decision as it stands now; with its permit for the key that asked, while the action may run. With `waitSeconds` (at
-   * most 30) the answer comes as soon as the decision awaits no review any more; the time limit counts from then on.
+   * Returns the present state of a decision; with its permit for the key that asked, while the action may run. With
+   * `waitSeconds` (at most 30) the answer comes as soon as the decision no longer awaits a review; the time limit
+   * starts after that wait.
    *
    * @throws ApiError not_found
    */
   async get(id: string, { waitSeconds, ...options }: DecisionGetOptions = {}): Promise<DecisionDetail> {
-    const to = path`/v1/decisions/${id}`
-    const waiting = waitSeconds === undefined ? {} : { query: { wait: waitSeconds }, extraTimeMs: waitSeconds * 1000 }
-    const answer = await this.#requester.send({ method: 'GET', path: to, ...waiting, options })
-    return readDecisionOf<DecisionDetail>(`GET ${to}`, answer, id)
+    const extraTimeMs = waitSeconds === undefined ? undefined : waitSeconds * 1000
+    const call = callOf('decisions.get', { params: { id }, query: { wait: waitSeconds }, extraTimeMs, options })
+    return readDecisionOf<DecisionDetail>(nameOf(call), await this.#requester.send(call), id)
   }
 
   list(query: DecisionQuery = {}, options?: CallOptions): Pages<DecisionDetail> {
-    return pagesOf(this.#requester, '/v1/decisions', { ...query }, options)
+    return pagesOf(this.#requester, 'decisions.list', { query, options })
   }
 
-  /** Why it was decided so: every policy and rule considered, as of the decision. @throws ApiError not_found */
+  /** Explains the decision: every policy and rule considered, as of the decision. @throws ApiError not_found */
   async explanation(id: string, options?: CallOptions): Promise<DecisionExplanation> {
-    return (await this.#requester.send({
-      method: 'GET',
-      path: path`/v1/decisions/${id}/explanation`,
-      options,
-    })) as DecisionExplanation
+    return answerOf(this.#requester, 'decisions.explanation', { params: { id }, options })
   }
 
   /**
-   * The action happened. `amount` is what was really spent; without it each budget keeps what it reserved. Again with the
-   * same amount it changes nothing, so a call whose outcome is not known can simply be made again.
+   * Reports that the action happened. `amount` is what was really spent; without it each budget keeps what it reserved.
+   * Repeating it with the same amount changes nothing, so a call with an unknown outcome can simply be repeated.
    *
    * @throws ApiError validation_failed, permit_redeemed, not_found, invalid_transition
    */
   async confirm(id: string, confirmation: Confirm = {}, options?: IdempotentCallOptions): Promise<Decision> {
-    return this.#transition(id, path`/v1/decisions/${id}/confirm`, confirmation, options)
+    return this.#transition('decisions.confirm', { params: { id }, body: confirmation, options })
   }
 
   /**
-   * The action did not happen, or a reviewed one shall not: what was reserved is free again. Not for an action that may
-   * have happened. Again it changes nothing.
+   * Reports that the action did not happen, or withdraws a reviewed one: the reserved amounts are free again. Not for
+   * an action that may have happened. Repeating it changes nothing.
    *
    * @throws ApiError validation_failed, permit_redeemed, not_found, invalid_transition
    */
   async reject(id: string, rejection: Reject = {}, options?: IdempotentCallOptions): Promise<Decision> {
-    return this.#transition(id, path`/v1/decisions/${id}/reject`, rejection, options)
+    return this.#transition('decisions.reject', { params: { id }, body: rejection, options })
   }
 
   /**
@@ -120,43 +118,43 @@ export class Decisions {
    * @throws ApiError validation_failed, insufficient_scope, not_found, invalid_transition
    */
   async correct(id: string, correction: Correct, options?: IdempotentCallOptions): Promise<Decision> {
-    return this.#transition(id, path`/v1/decisions/${id}/correct`, correction, options)
+    return this.#transition('decisions.correct', { params: { id }, body: correction, options })
   }
 
   /**
-   * A person says yes to a review: it is decided again by the policies of now, and its budgets are reserved.
+   * Approves a review, on behalf of a person: the current policies decide it again, and its budgets are reserved.
    *
    * @throws ApiError self_approval, not_found, agent_suspended, invalid_transition, policy_denies, budget_exceeded
    */
   async approve(id: string, approval: Approve = {}, options?: IdempotentCallOptions): Promise<Decision> {
-    return this.#transition(id, path`/v1/decisions/${id}/approve`, approval, options)
+    return this.#transition('decisions.approve', { params: { id }, body: approval, options })
   }
 
-  /** A person says no to a review. @throws ApiError self_approval, not_found, invalid_transition */
+  /** Declines a review, on behalf of a person. @throws ApiError self_approval, not_found, invalid_transition */
   async decline(id: string, declining: Decline = {}, options?: IdempotentCallOptions): Promise<Decision> {
-    return this.#transition(id, path`/v1/decisions/${id}/decline`, declining, options)
+    return this.#transition('decisions.decline', { params: { id }, body: declining, options })
   }
 
   /**
-   * Takes an approved decision to run it, once: the answer has the permit. `holder` is random unless given, the same on
-   * each retry. Look before acting, by `isPermitted`; `waitForReview` does all of it.
+   * Takes an approved decision to run it, once: the answer contains the permit. `holder` is random unless given, and
+   * the same on each retry. Check the answer with `isPermitted` before acting; `waitForReview` does all of it.
    *
    * @throws ApiError not_asker, not_found, already_claimed, agent_suspended, invalid_transition, policy_denies
    */
   async claim(id: string, claim: Claim = {}, options?: IdempotentCallOptions): Promise<Decision> {
     const body = { ...claim, holder: holderOf(claim.holder ?? crypto.randomUUID()) }
-    return this.#transition(id, path`/v1/decisions/${id}/claim`, body, options)
+    return this.#transition('decisions.claim', { params: { id }, body, options })
   }
 
   /**
-   * Waits until a person has answered the review of a decision, takes the decision when it was approved, and resolves with
-   * it and its permit. It resolves for nothing else: what follows it may run.
+   * Waits until a person has answered the review of a decision, claims the decision if it was approved, and resolves
+   * with it and its permit. It resolves in no other case, so the code after it may run the action.
    *
-   * Takes the answer of `authorize`, or an id that was kept. A decision that needed no review is returned as it is.
-   * After a restart the same holder gets the same permit. While the decision point is away it is asked again.
+   * Takes the answer of `authorize`, or a stored id. Returns a decision that needed no review unchanged. After a
+   * restart the same holder gets the same permit. While the decision point is down, the client keeps trying.
    *
    * @throws NotPermittedError when the action must not run: `reason` says whether it was declined, withdrawn, …
-   * @throws UnavailableError (`timeout`) after the time limit; the review goes on, and you can wait for it again
+   * @throws UnavailableError (`timeout`) after the time limit; the review continues, and you can wait for it again
    * @throws ApiError not_asker, not_found, …
    *
    * @example
@@ -176,14 +174,11 @@ export class Decisions {
     return this.#requester.within(limit, (running) => wait.run(running))
   }
 
-  async #transition(
-    id: string,
-    to: string,
-    body: object,
-    options: IdempotentCallOptions | undefined,
-  ): Promise<Decision> {
-    const idempotencyKey = options?.idempotencyKey ?? true
-    const answer = await this.#requester.send({ method: 'POST', path: to, body, idempotencyKey, options })
-    return readDecisionOf(`POST ${to}`, answer, id)
+  async #transition<Name extends OperationName>(
+    name: Name,
+    given: Given<Name> & { readonly params: { readonly id: string } },
+  ) {
+    const call = callOf(name, given)
+    return readDecisionOf(nameOf(call), await this.#requester.send(call), given.params.id)
   }
 }

@@ -1,10 +1,10 @@
-import { EventStream, isEventId } from '../event-stream.js'
-import { assertOptions } from '../known-options.js'
+import { EventStream, isEventId, type ReceivedEvent } from '../event-stream.js'
+import { knownOptions } from '../known-options.js'
 import type { CallSignal } from '../options.js'
 import type { Requester } from '../requester.js'
-import type { DecisionStatus, Effect, LiveEvent, LiveType } from '../wire.js'
+import type { DecisionStatus, Effect, LiveType } from '../wire.js'
 
-/** Which events, and from where on. All filters have to fit; an absent one fits everything. */
+/** Selects events and the start of the stream. All filters must match; an absent one matches everything. */
 export interface EventsOptions {
   readonly agent_id?: string | undefined
   readonly action?: string | undefined
@@ -13,23 +13,17 @@ export interface EventsOptions {
   readonly status?: DecisionStatus | undefined
   readonly policy_id?: string | undefined
   readonly request_hash?: string | undefined
-  /** One, or several. */
+  /** One type, or several. */
   readonly type?: LiveType | readonly LiveType[] | undefined
-  /** The `id` of the last event that was handled: what came after it comes first. Default: from now on. */
+  /** The `id` of the last event that was handled: the stream starts after it. Default: from now on. */
   readonly lastEventId?: string | undefined
   /** Ends the iteration. */
   readonly signal?: CallSignal | undefined
   /**
-   * Called whenever a connection is up, the first time and after each loss: nothing that happens after the first call is missed.
-   * What it throws ends the iteration.
+   * Called whenever a connection is established, first and after each loss: nothing that happens after the first call
+   * is missed. An error that it throws ends the iteration.
    */
   readonly onConnect?: (() => void) | undefined
-}
-
-/** An event, and where it stands in the stream. */
-export interface ReceivedEvent extends LiveEvent {
-  /** For `lastEventId`. */
-  readonly id: string
 }
 
 const KNOWN_OPTIONS = [
@@ -48,15 +42,14 @@ const KNOWN_OPTIONS = [
 
 /**
  * @internal
- * @throws TypeError for an option that is not known or cannot be; nothing is sent before the first event is asked for
+ * @throws TypeError for an unknown or invalid option; nothing is sent before the first event is requested
  */
 export function eventsOf(requester: Requester, options: EventsOptions): AsyncGenerator<ReceivedEvent, void, undefined> {
-  assertOptions('events', options, KNOWN_OPTIONS)
-  const { type, lastEventId, signal, onConnect, ...filters } = options
+  const { type, lastEventId, signal, onConnect, ...filters } = knownOptions('events', options, KNOWN_OPTIONS)
   if (lastEventId !== undefined && !isEventId(lastEventId)) {
-    throw new TypeError('lastEventId has to be the id of an event')
+    throw new TypeError('lastEventId must be the id of an event')
   }
-  if (onConnect !== undefined && typeof onConnect !== 'function') throw new TypeError('onConnect has to be a function')
+  if (onConnect !== undefined && typeof onConnect !== 'function') throw new TypeError('onConnect must be a function')
   return new EventStream(
     requester,
     { ...filters, type: type === undefined ? undefined : String(type) },

@@ -1,7 +1,7 @@
 import type { CallOptions } from '../options.js'
 import type { Requester } from '../requester.js'
 
-/** Whether the server lives and may be asked. Needs no key and sends none. Source: docs/sdk.md "Methods". */
+/** Checks whether the server is up and ready. Needs no key and sends none. Source: docs/sdk-methods.md "Methods". */
 export class Health {
   readonly #requester: Requester
 
@@ -15,7 +15,10 @@ export class Health {
     return this.#isOk('/livez', options)
   }
 
-  /** Whether it is ready to decide: false while it starts, stops or cannot store. @throws UnavailableError when nothing answers */
+  /**
+   * Whether the server is ready to decide: false while it starts, stops or cannot store. @throws UnavailableError when
+   * nothing answers
+   */
   readyz(options?: CallOptions): Promise<boolean> {
     return this.#isOk('/readyz', options)
   }

@@ -1,17 +1,18 @@
-import { path } from '../call.js'
+import { nameOf } from '../call.js'
+import { answerOf, callOf } from '../operation.js'
 import type { CallOptions, IdempotentCallOptions } from '../options.js'
 import { type PageQuery, type Pages, pagesOf } from '../pages.js'
 import type { Requester } from '../requester.js'
 import { withSecret } from '../shown-once.js'
 import type { ApiKey, ApiKeyWithSecret, KeyCreate } from '../wire.js'
 
-/** For a rotation. */
+/** The options of a rotation. */
 export interface KeyRotateOptions extends IdempotentCallOptions {
-  /** How long the old secret lives on, 0 to 604,800 seconds. Default: 86,400, a day. */
+  /** How long the old secret stays valid, 0 to 604,800 seconds. Default: 86,400, a day. */
   readonly graceSeconds?: number | undefined
 }
 
-/** Source: docs/sdk.md "Keys". */
+/** Source: docs/sdk-methods.md "Keys". */
 export class Keys {
   readonly #requester: Requester
 
@@ -21,52 +22,48 @@ export class Keys {
   }
 
   /**
-   * Makes an API key. `key` of the answer is the secret, shown this once.
+   * Creates an API key. `key` of the answer is the secret, which is shown only this once.
    *
    * @throws ApiError validation_failed, key_too_wide, limit_reached
-   * @throws UnavailableError when an earlier call with this idempotency key made it: the message says what to do
+   * @throws UnavailableError when an earlier call with this idempotency key created it: the message says what to do
    */
   async create(key: KeyCreate, options?: IdempotentCallOptions): Promise<ApiKeyWithSecret> {
-    const idempotencyKey = options?.idempotencyKey ?? true
-    const call = { method: 'POST', path: '/v1/keys', body: key, idempotencyKey, options } as const
-    return withSecret('POST /v1/keys', await this.#requester.send(call), 'key')
+    const call = callOf('keys.create', { body: key, options })
+    return withSecret(nameOf(call), await this.#requester.send(call), 'key')
   }
 
   /** @throws ApiError not_found */
   async get(id: string, options?: CallOptions): Promise<ApiKey> {
-    return (await this.#requester.send({ method: 'GET', path: path`/v1/keys/${id}`, options })) as ApiKey
+    return answerOf(this.#requester, 'keys.get', { params: { id }, options })
   }
 
-  /** The key that this client uses; needs no scope. */
+  /** Returns the key that this client uses; needs no scope. */
   async self(options?: CallOptions): Promise<ApiKey> {
-    return (await this.#requester.send({ method: 'GET', path: '/v1/keys/self', options })) as ApiKey
+    return answerOf(this.#requester, 'keys.self', { options })
   }
 
   list(query: PageQuery = {}, options?: CallOptions): Pages<ApiKey> {
-    return pagesOf(this.#requester, '/v1/keys', { ...query }, options)
+    return pagesOf(this.#requester, 'keys.list', { query, options })
   }
 
   /**
-   * Gives a key a new secret, shown this once; the old one lives on for the grace. For the key itself, for a key that created
-   * it or created one above it, and for a `*` key.
+   * Gives a key a new secret, which is shown only this once; the old one stays valid for the grace period. Allowed for
+   * the key itself, for its creators, direct or not, and for a `*` key.
    *
    * @throws ApiError not_found, key_too_wide, not_own_key, limit_reached
    * @throws UnavailableError when an earlier call with this idempotency key did it: the message says what to do
    */
   async rotate(id: string, options?: KeyRotateOptions): Promise<ApiKeyWithSecret> {
-    const call = path`/v1/keys/${id}/rotate`
-    const answer = await this.#requester.send({
-      method: 'POST',
-      path: call,
-      body: { grace_seconds: options?.graceSeconds },
-      idempotencyKey: options?.idempotencyKey ?? true,
-      options,
-    })
-    return withSecret(`POST ${call}`, answer, 'key')
+    const body = { grace_seconds: options?.graceSeconds }
+    const call = callOf('keys.rotate', { params: { id }, body, options })
+    return withSecret(nameOf(call), await this.#requester.send(call), 'key')
   }
 
-  /** Revokes a key for good. Revoking it again is not an error. @throws ApiError not_found, key_too_wide, last_admin_key */
+  /**
+   * Revokes a key permanently. Revoking it again is not an error. @throws ApiError not_found, key_too_wide,
+   * last_admin_key
+   */
   async revoke(id: string, options?: CallOptions): Promise<void> {
-    await this.#requester.send({ method: 'DELETE', path: path`/v1/keys/${id}`, options })
+    return answerOf(this.#requester, 'keys.revoke', { params: { id }, options })
   }
 }

@@ -1,9 +1,11 @@
+import { nameOf } from '../call.js'
 import { readDecision } from '../decision-answer.js'
+import { callOf } from '../operation.js'
 import type { IdempotentCallOptions } from '../options.js'
 import type { Requester } from '../requester.js'
 import type { Decision } from '../wire.js'
 
-/** Source: docs/sdk.md "Permits". */
+/** Source: docs/sdk-methods.md "Permits". */
 export class Permits {
   readonly #requester: Requester
 
@@ -13,19 +15,13 @@ export class Permits {
   }
 
   /**
-   * Uses a permit up: the answer is its decision the first time, an error ever after. For the service that acts on a permit;
-   * compare the decision with what it is about to do by `isPermitted`.
+   * Uses a permit up: the first answer is its decision, every later one an error. For the service that acts on a
+   * permit; use `isPermitted` to compare the decision with the action that is about to run.
    *
    * @throws ApiError permit_invalid, permit_already_used, agent_suspended, invalid_transition
    */
   async redeem(permitToken: string, options?: IdempotentCallOptions): Promise<Decision> {
-    const answer = await this.#requester.send({
-      method: 'POST',
-      path: '/v1/permits/redeem',
-      body: { permit_token: permitToken },
-      idempotencyKey: options?.idempotencyKey ?? true,
-      options,
-    })
-    return readDecision('POST /v1/permits/redeem', answer)
+    const call = callOf('permits.redeem', { body: { permit_token: permitToken }, options })
+    return readDecision(nameOf(call), await this.#requester.send(call))
   }
 }

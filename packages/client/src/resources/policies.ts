@@ -1,16 +1,24 @@
-import { path } from '../call.js'
+import { answerOf } from '../operation.js'
 import type { CallOptions, IdempotentCallOptions } from '../options.js'
 import { type PageQuery, type Pages, pagesOf } from '../pages.js'
 import type { Requester } from '../requester.js'
 import type { BudgetAccount, Policy, PolicyDocument, PolicyValidation } from '../wire.js'
 
-/** For a change that must not undo a change it has not seen. */
+/** Options of a change that must not overwrite an unseen change. */
 export interface PolicyChangeOptions extends CallOptions {
-  /** The `revision` that was read; when it is not the present one any more, 412 `revision_mismatch`. Default: any. */
+  /**
+   * The `revision` that was read; if it is no longer the present one, the call fails with 412 `revision_mismatch`.
+   * Default: any.
+   */
   readonly ifRevision?: number | undefined
 }
 
-/** Source: docs/sdk.md "Policies". */
+export interface PolicyPutOptions extends PolicyChangeOptions {
+  /** Whether to leave an existing policy with this name unchanged: 412 `revision_mismatch`. Default: false. */
+  readonly onlyCreate?: boolean | undefined
+}
+
+/** Source: docs/sdk-methods.md "Policies". */
 export class Policies {
   readonly #requester: Requester
 
@@ -20,79 +28,82 @@ export class Policies {
   }
 
   /**
-   * Creates a policy, which decides from the next request on.
+   * Creates a policy, which applies from the next request on.
    *
    * @throws ApiError validation_failed (`errors` names each place), policy_name_taken, limit_reached
    */
   async create(document: PolicyDocument, options?: IdempotentCallOptions): Promise<Policy> {
-    const idempotencyKey = options?.idempotencyKey ?? true
-    return (await this.#requester.send({
-      method: 'POST',
-      path: '/v1/policies',
-      body: document,
-      idempotencyKey,
-      options,
-    })) as Policy
+    return answerOf(this.#requester, 'policies.create', { body: document, options })
   }
 
   /** @throws ApiError not_found */
   async get(id: string, options?: CallOptions): Promise<Policy> {
-    return (await this.#requester.send({ method: 'GET', path: path`/v1/policies/${id}`, options })) as Policy
+    return answerOf(this.#requester, 'policies.get', { params: { id }, options })
   }
 
   list(query: PageQuery = {}, options?: CallOptions): Pages<Policy> {
-    return pagesOf(this.#requester, '/v1/policies', { ...query }, options)
+    return pagesOf(this.#requester, 'policies.list', { query, options })
   }
 
   /**
-   * Replaces the whole policy. A policy that was read can be sent back: what the server adds is ignored.
+   * Replaces a policy entirely. A policy that was read can be sent back: members that the server adds are ignored.
    *
    * @throws ApiError not_found, validation_failed, policy_name_taken, revision_mismatch, limit_reached
    */
   async update(id: string, document: PolicyDocument, options?: PolicyChangeOptions): Promise<Policy> {
-    return (await this.#requester.send({
-      method: 'PUT',
-      path: path`/v1/policies/${id}`,
-      body: document,
-      headers: ifMatch(options),
-      options,
-    })) as Policy
-  }
-
-  /** Ends a policy: it decides nothing from the next request on. @throws ApiError not_found, revision_mismatch */
-  async delete(id: string, options?: PolicyChangeOptions): Promise<void> {
     const headers = ifMatch(options)
-    await this.#requester.send({ method: 'DELETE', path: path`/v1/policies/${id}`, headers, options })
+    return answerOf(this.#requester, 'policies.replace', { params: { id }, body: document, headers, options })
   }
 
-  /** The policy as it was at each revision, newest first; of a deleted one too. To go back, `update` with an old one. */
-  revisions(id: string, query: PageQuery = {}, options?: CallOptions): Pages<Policy> {
-    return pagesOf(this.#requester, path`/v1/policies/${id}/revisions`, { ...query }, options)
-  }
-
-  /** Lists the faults of a policy and what is probably not meant. It stores nothing, and does not throw for a faulty policy. */
-  async validate(document: object, options?: CallOptions): Promise<PolicyValidation> {
-    return (await this.#requester.send({
-      method: 'POST',
-      path: '/v1/policies/validate',
-      body: document,
-      options,
-    })) as PolicyValidation
+  /** Returns the policy that has this name now. @throws ApiError not_found */
+  async getByName(name: string, options?: CallOptions): Promise<Policy> {
+    return answerOf(this.#requester, 'policies.getByName', { params: { name }, options })
   }
 
   /**
-   * What the budget of a policy holds now: the present accounts, then older ones in which something is still reserved; none for
-   * a policy without a budget. One account, unless the budget is of each agent.
+   * Creates the policy with the name of the document, or replaces it entirely, so that a program that sets up its
+   * policies can run again.
+   *
+   * @throws ApiError validation_failed, revision_mismatch, limit_reached
+   */
+  async putByName(document: PolicyDocument, options?: PolicyPutOptions): Promise<Policy> {
+    const params = { name: document.name }
+    const headers = { ...ifMatch(options), ...(options?.onlyCreate === true && { 'if-none-match': '*' }) }
+    return answerOf(this.#requester, 'policies.putByName', { params, body: document, headers, options })
+  }
+
+  /** Deletes a policy: it decides nothing from the next request on. @throws ApiError not_found, revision_mismatch */
+  async delete(id: string, options?: PolicyChangeOptions): Promise<void> {
+    return answerOf(this.#requester, 'policies.delete', { params: { id }, headers: ifMatch(options), options })
+  }
+
+  /** Lists the revisions of a policy, newest first, even of a deleted one. To restore one, `update` with it. */
+  revisions(id: string, query: PageQuery = {}, options?: CallOptions): Pages<Policy> {
+    return pagesOf(this.#requester, 'policies.revisions', { params: { id }, query, options })
+  }
+
+  /**
+   * Lists the faults of a policy and what is probably unintended. Stores nothing, and does not throw for a faulty
+   * policy.
+   */
+  async validate(document: object, options?: CallOptions): Promise<PolicyValidation> {
+    const body = document as Readonly<Record<string, unknown>>
+    return answerOf(this.#requester, 'policies.validate', { body, options })
+  }
+
+  /**
+   * Lists the accounts of a policy's budget: the present ones, then older ones that still hold a reservation; none for
+   * a policy without a budget. There is one present account, unless the scope of the budget is the agent.
    *
    * @throws ApiError not_found
    */
   budget(id: string, query: PageQuery = {}, options?: CallOptions): Pages<BudgetAccount> {
-    return pagesOf(this.#requester, path`/v1/policies/${id}/budget`, { ...query }, options)
+    return pagesOf(this.#requester, 'policies.budget', { params: { id }, query, options })
   }
 
-  /** The accounts of periods that are over, newest first. */
+  /** Lists the accounts of past periods, newest first. */
   budgetHistory(id: string, query: PageQuery = {}, options?: CallOptions): Pages<BudgetAccount> {
-    return pagesOf(this.#requester, path`/v1/policies/${id}/budget/history`, { ...query }, options)
+    return pagesOf(this.#requester, 'policies.budget_history', { params: { id }, query, options })
   }
 }
 

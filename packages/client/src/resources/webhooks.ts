@@ -1,4 +1,5 @@
-import { path } from '../call.js'
+import { nameOf } from '../call.js'
+import { answerOf, callOf } from '../operation.js'
 import type { CallOptions, IdempotentCallOptions } from '../options.js'
 import { type PageQuery, type Pages, pagesOf } from '../pages.js'
 import type { Requester } from '../requester.js'
@@ -13,7 +14,7 @@ import type {
   WebhookWrite,
 } from '../wire.js'
 
-/** For a new secret. */
+/** The options of a new secret. */
 export interface SecretRotateOptions extends IdempotentCallOptions {
   /** How long deliveries are signed with the old secret too, in seconds. Default: the server's. */
   readonly graceSeconds?: number | undefined
@@ -23,7 +24,7 @@ export interface DeliveryQuery extends PageQuery {
   readonly status?: DeliveryStatus | undefined
 }
 
-/** Endpoints that get events. Source: docs/sdk.md "Webhooks". */
+/** Manages endpoints that receive events. Source: docs/sdk-methods.md "Webhooks". */
 export class Webhooks {
   readonly #requester: Requester
 
@@ -33,73 +34,68 @@ export class Webhooks {
   }
 
   /**
-   * Registers an endpoint. `secret` of the answer signs its deliveries, and is shown this once.
+   * Registers an endpoint. `secret` of the answer signs its deliveries, and is shown only this once.
    *
    * @throws ApiError validation_failed (`errors` says why a URL is not allowed), limit_reached
    * @throws UnavailableError when an earlier call with this idempotency key did it: the message says what to do
    */
   async create(webhook: WebhookWrite, options?: IdempotentCallOptions): Promise<WebhookWithSecret> {
-    return withSecret('POST /v1/webhooks', await this.#post('/v1/webhooks', webhook, options), 'secret')
+    const call = callOf('webhooks.create', { body: webhook, options })
+    return withSecret(nameOf(call), await this.#requester.send(call), 'secret')
   }
 
   /** @throws ApiError not_found */
   async get(id: string, options?: CallOptions): Promise<Webhook> {
-    return (await this.#requester.send({ method: 'GET', path: path`/v1/webhooks/${id}`, options })) as Webhook
+    return answerOf(this.#requester, 'webhooks.get', { params: { id }, options })
   }
 
   list(query: PageQuery = {}, options?: CallOptions): Pages<Webhook> {
-    return pagesOf(this.#requester, '/v1/webhooks', { ...query }, options)
+    return pagesOf(this.#requester, 'webhooks.list', { query, options })
   }
 
-  /** Replaces the whole endpoint, apart from its secret. @throws ApiError not_found, validation_failed */
+  /** Replaces an endpoint entirely, except for its secret. @throws ApiError not_found, validation_failed */
   async update(id: string, webhook: WebhookWrite, options?: CallOptions): Promise<Webhook> {
-    return (await this.#requester.send({
-      method: 'PUT',
-      path: path`/v1/webhooks/${id}`,
-      body: webhook,
-      options,
-    })) as Webhook
+    return answerOf(this.#requester, 'webhooks.update', { params: { id }, body: webhook, options })
   }
 
-  /** Nothing is sent to it any more. @throws ApiError not_found */
+  /** Deletes an endpoint, which receives nothing from then on. @throws ApiError not_found */
   async delete(id: string, options?: CallOptions): Promise<void> {
-    await this.#requester.send({ method: 'DELETE', path: path`/v1/webhooks/${id}`, options })
+    return answerOf(this.#requester, 'webhooks.delete', { params: { id }, options })
   }
 
   /**
-   * Gives an endpoint a new secret, shown this once. For the grace, deliveries are signed with both.
+   * Gives an endpoint a new secret, which is shown only this once. During the grace period, deliveries are signed with
+   * both.
    *
    * @throws ApiError not_found
    * @throws UnavailableError when an earlier call with this idempotency key did it: the message says what to do
    */
   async rotateSecret(id: string, options?: SecretRotateOptions): Promise<WebhookWithSecret> {
-    const call = path`/v1/webhooks/${id}/rotate-secret`
-    const answer = await this.#post(call, { grace_seconds: options?.graceSeconds }, options)
-    return withSecret(`POST ${call}`, answer, 'secret')
+    const body = { grace_seconds: options?.graceSeconds }
+    const call = callOf('webhooks.rotateSecret', { params: { id }, body, options })
+    return withSecret(nameOf(call), await this.#requester.send(call), 'secret')
   }
 
-  /** Sends the event `webhook.test`: the delivery that is returned has only begun. @throws ApiError not_found */
+  /** Sends the event `webhook.test`: the returned delivery has only begun. @throws ApiError not_found */
   async test(id: string, options?: IdempotentCallOptions): Promise<Delivery> {
-    return (await this.#post(path`/v1/webhooks/${id}/test`, {}, options)) as Delivery
+    return answerOf(this.#requester, 'webhooks.test', { params: { id }, body: {}, options })
   }
 
-  /** Sends the events of a time span once more; the deliveries come into the list as they are made. @throws ApiError not_found */
+  /**
+   * Sends the events of a time span once more; their deliveries appear in the list as they are created. @throws
+   * ApiError not_found
+   */
   async replay(id: string, span: Replay, options?: IdempotentCallOptions): Promise<ReplayStarted> {
-    return (await this.#post(path`/v1/webhooks/${id}/replay`, span, options)) as ReplayStarted
+    return answerOf(this.#requester, 'webhooks.replay', { params: { id }, body: span, options })
   }
 
-  /** What was sent, and what became of it, newest first. */
+  /** Lists the deliveries and their results, newest first. */
   deliveries(id: string, query: DeliveryQuery = {}, options?: CallOptions): Pages<Delivery> {
-    return pagesOf(this.#requester, path`/v1/webhooks/${id}/deliveries`, { ...query }, options)
+    return pagesOf(this.#requester, 'webhooks.deliveries', { params: { id }, query, options })
   }
 
-  /** Attempts a delivery once more, whatever became of it. @throws ApiError not_found */
+  /** Attempts a delivery once more, in any state. @throws ApiError not_found */
   async retry(id: string, deliveryId: string, options?: IdempotentCallOptions): Promise<Delivery> {
-    return (await this.#post(path`/v1/webhooks/${id}/deliveries/${deliveryId}/retry`, {}, options)) as Delivery
-  }
-
-  #post(to: string, body: object, options: IdempotentCallOptions | undefined): Promise<unknown> {
-    const idempotencyKey = options?.idempotencyKey ?? true
-    return this.#requester.send({ method: 'POST', path: to, body, idempotencyKey, options })
+    return answerOf(this.#requester, 'webhooks.retry', { params: { id, delivery_id: deliveryId }, body: {}, options })
   }
 }

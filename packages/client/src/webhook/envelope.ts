@@ -5,24 +5,24 @@ const MEMBERS = ['data', 'sequence', 'timestamp', 'type']
 const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
 
 /**
- * The event in a body whose signature was checked.
+ * Reads the event in a body whose signature was verified.
  *
- * @throws WebhookVerificationError for what is not an event
+ * @throws WebhookVerificationError for a body that is not an event
  */
 export function readEvent(id: string, body: Uint8Array): WebhookEvent {
   const { type, timestamp, sequence, data, ...others } = parsedObject(body)
   const [stranger] = Object.keys(others)
   if (stranger !== undefined) throw invalid(`${stranger} is not a member of an event`)
-  if (typeof type !== 'string' || type === '') throw invalid('type has to be a text')
+  if (typeof type !== 'string' || type === '') throw invalid('type must be a text')
   if (typeof timestamp !== 'string' || !TIMESTAMP.test(timestamp) || Number.isNaN(Date.parse(timestamp))) {
-    throw invalid('timestamp has to be a time')
+    throw invalid('timestamp must be a time')
   }
   if (sequence !== null && !(Number.isSafeInteger(sequence) && (sequence as number) > 0)) {
-    throw invalid('sequence has to be null or a whole number above 0')
+    throw invalid('sequence must be null or a whole number above 0')
   }
   if (data === undefined) throw invalid('data is missing')
-  if (isKnownType(type) && !isObject(data)) throw invalid('data has to be an object')
-  // Who signed this is the decision point itself: the members of `data` are those of its type.
+  if (isKnownType(type) && !isObject(data)) throw invalid('data must be an object')
+  // The decision point itself signed this, so `data` has the members of its type.
   return { id, type, timestamp, sequence, data } as WebhookEvent
 }
 
@@ -33,7 +33,7 @@ function parsedObject(body: Uint8Array): Readonly<Record<string, unknown>> {
   } catch {
     throw invalid('it is not JSON in UTF-8')
   }
-  if (!isObject(parsed)) throw invalid(`it has to be an object of ${MEMBERS.join(', ')}`)
+  if (!isObject(parsed)) throw invalid(`it must be an object of ${MEMBERS.join(', ')}`)
   return parsed
 }
 

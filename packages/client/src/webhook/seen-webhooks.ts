@@ -1,10 +1,10 @@
-import { assertOptions } from '../known-options.js'
+import { knownOptions } from '../known-options.js'
 
-/** Remembers ids of deliveries. A store behind it may serve several processes. */
+/** Remembers ids of deliveries. A store can share them among several processes. */
 export interface WebhookMemory {
   /**
-   * Notes an id until a time (milliseconds since 1970), in one indivisible step. True for the first who notes it, false for
-   * everyone after. Throws or rejects when it cannot tell: the delivery is then refused.
+   * Records an id until a time (milliseconds since 1970), atomically. True for the first caller that records it, false
+   * for all later ones. Throws or rejects when it cannot tell: the delivery is then refused.
    */
   add(id: string, untilMs: number): boolean | Promise<boolean>
 }
@@ -19,41 +19,40 @@ export interface SeenWebhooksOptions {
 const KNOWN_OPTIONS = ['max', 'now'] as const satisfies readonly (keyof SeenWebhooksOptions)[]
 
 /**
- * A memory of this process. An id is forgotten when its time is over, and when the process ends.
+ * A memory of this process. It forgets an id when its time is over, and all ids when the process ends.
  *
- * When it is full, the oldest id makes room: its delivery would pass once more until its time is over.
+ * When it is full, it drops the oldest id: the delivery of that id would pass once more until its time is over.
  */
 export class SeenWebhooks implements WebhookMemory {
-  /** Oldest first, as a Map keeps them. */
+  /** Oldest first, the order of a Map. */
   readonly #untilMsOf = new Map<string, number>()
   readonly #max: number
   readonly #now: () => number
 
   /** @throws TypeError naming the faulty option */
   constructor(options: SeenWebhooksOptions = {}) {
-    assertOptions('SeenWebhooks', options, KNOWN_OPTIONS)
-    const { max = 100_000, now = Date.now } = options
-    if (!Number.isSafeInteger(max) || max < 1) throw new TypeError('max has to be a whole number above 0')
-    if (typeof now !== 'function') throw new TypeError('now has to be a function')
+    const { max = 100_000, now = Date.now } = knownOptions('SeenWebhooks', options, KNOWN_OPTIONS)
+    if (!Number.isSafeInteger(max) || max < 1) throw new TypeError('max must be a whole number above 0')
+    if (typeof now !== 'function') throw new TypeError('now must be a function')
     this.#max = max
     this.#now = now
   }
 
-  /** How many ids are held. */
+  /** The number of ids in memory. */
   get size(): number {
     return this.#untilMsOf.size
   }
 
   add(id: string, untilMs: number): boolean {
     if (this.has(id)) return false
-    // Put at the end, even if it is held from before.
+    // Moves the id to the end, even if it was recorded before.
     this.#untilMsOf.delete(id)
     this.#dropOldest()
     this.#untilMsOf.set(id, untilMs)
     return true
   }
 
-  /** True while the id is noted. */
+  /** True while the id is recorded. */
   has(id: string): boolean {
     return (this.#untilMsOf.get(id) ?? Number.NEGATIVE_INFINITY) > this.#now()
   }

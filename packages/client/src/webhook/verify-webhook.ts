@@ -1,15 +1,14 @@
 import { WebhookVerificationError } from '../errors/webhook-verification-error.js'
-import { assertOptions } from '../known-options.js'
-import { ownMembers } from '../own-members.js'
+import { knownOptions } from '../known-options.js'
 import { readEvent } from './envelope.js'
 import type { WebhookMemory } from './seen-webhooks.js'
 import { isSigned, readSecrets, v1SignaturesIn } from './signature.js'
 import { readSignedHeaders, type WebhookHeaders } from './signed-headers.js'
 import type { WebhookEvent } from './webhook-event.js'
 
-/** A delivery as it came, and what it is checked by. */
+/** A delivery as it arrived, and how to verify it. */
 export interface VerifyWebhookOptions {
-  /** The exact bytes that came, or their text. Never what a JSON parser made of them. */
+  /** The exact bytes that arrived, or their text. Never the result of a JSON parser. */
   readonly body: Uint8Array | string
   readonly headers: WebhookHeaders
   /** The secret of the webhook, `whsec_…`; several while it is being rotated. */
@@ -19,8 +18,8 @@ export interface VerifyWebhookOptions {
   /** The clock, in milliseconds since 1970; default `Date.now`. */
   readonly now?: (() => number) | undefined
   /**
-   * Refuses a delivery whose id it knows (`replayed`). The server sends an event again, with the same id, until it gets a 2xx: so
-   * answer 2xx for `replayed`, or mark ids yourself once the event is handled.
+   * Refuses a delivery whose id it knows (`replayed`). The server sends an event again, with the same id, until it gets
+   * a 2xx. So answer `replayed` with 2xx, or record ids yourself once the event is handled.
    */
   readonly seen?: WebhookMemory | undefined
 }
@@ -36,8 +35,8 @@ const KNOWN_OPTIONS = [
 const MAX_TOLERANCE_SECONDS = 3_600
 
 /**
- * Checks a delivery of a webhook, and resolves with its event. The signature is checked over the bytes, before anything reads them
- * as JSON. Nothing else is asked: no server, no clock but `now`.
+ * Verifies a delivery of a webhook, and resolves with its event. The signature is checked over the bytes, before
+ * anything parses them as JSON. Contacts no server, and uses no clock but `now`.
  *
  * @throws WebhookVerificationError whose `code` names the check that failed
  * @throws TypeError naming the faulty option: it shows neither a secret nor the body
@@ -49,29 +48,28 @@ const MAX_TOLERANCE_SECONDS = 3_600
  * Source: docs/sdk.md "Receive webhooks".
  */
 export async function verifyWebhook(options: VerifyWebhookOptions): Promise<WebhookEvent> {
-  assertOptions('verifyWebhook', options, KNOWN_OPTIONS)
-  const { body, headers, seen, ...checkedBy } = ownMembers(options)
+  const { body, headers, seen, ...checkedBy } = knownOptions('verifyWebhook', options, KNOWN_OPTIONS)
   const bytes = bytesOfBody(body)
   const { secrets, toleranceSeconds, now } = readWebhookChecks(checkedBy)
   const nowSeconds = Math.floor(readClock(now) / 1000)
-  if (seen !== undefined && typeof seen?.add !== 'function') throw new TypeError('seen has to have a function add')
+  if (seen !== undefined && typeof seen?.add !== 'function') throw new TypeError('seen must have a function add')
 
   const { id, timestamp, signature } = readSignedHeaders(headers)
   const sentSeconds = Number(timestamp)
   checkTime(sentSeconds, nowSeconds, toleranceSeconds)
   const signed = new TextEncoder().encode(`${id}.${timestamp}.`)
-  // A copy: what is parsed is what was checked, whatever the caller does to its own bytes meanwhile.
+  // A copy, so that the parsed bytes are the verified ones even if the caller changes its own.
   const message = new Uint8Array(signed.length + bytes.length)
   message.set(signed)
   message.set(bytes, signed.length)
   if (!(await isSigned(message, v1SignaturesIn(signature), secrets))) {
     throw new WebhookVerificationError(
       'signature_invalid',
-      'No v1 signature fits the id, the timestamp, the body and a secret. Give the secret of this webhook, and the body exactly as it came.',
+      'No v1 signature fits the id, the timestamp, the body and a secret. Give the secret of this webhook, and the body exactly as received.',
     )
   }
   const event = readEvent(id, message.subarray(signed.length))
-  // Until its timestamp refuses it.
+  // Remembered until the timestamp check refuses the delivery.
   if (seen !== undefined) await note(seen, id, (sentSeconds + toleranceSeconds + 1) * 1000)
   return event
 }
@@ -79,15 +77,15 @@ export async function verifyWebhook(options: VerifyWebhookOptions): Promise<Webh
 /** @throws TypeError for anything but bytes and text */
 function bytesOfBody(body: unknown): Uint8Array {
   if (typeof body === 'string') return new TextEncoder().encode(body)
-  // Not by instanceof, which fails for an array of another realm.
+  // `instanceof` would fail for an array of another realm.
   if (Object.prototype.toString.call(body) === '[object Uint8Array]') return body as Uint8Array
   const what = body === undefined || body === null ? 'it is missing' : 'this is something else'
   throw new TypeError(
-    `body has to be the bytes or the exact text of the request, and ${what}. The signature is about those bytes: what a JSON parser made of them cannot be checked, as writing it again gives other bytes. Read the body before any parser`,
+    `body must be the bytes or the exact text of the request, and ${what}. The signature covers those bytes: a parsed body cannot be checked, because serializing it again gives other bytes. Read the body before any parser`,
   )
 }
 
-/** What every delivery of a webhook is checked by. */
+/** The settings that verify every delivery of a webhook. */
 export interface WebhookChecks {
   readonly secrets: readonly Uint8Array<ArrayBuffer>[]
   readonly toleranceSeconds: number
@@ -95,7 +93,7 @@ export interface WebhookChecks {
 }
 
 /**
- * For integrations, which read their options before there is a delivery.
+ * For integrations, which read their options before a delivery arrives.
  *
  * @throws TypeError naming the faulty option
  */
@@ -106,9 +104,9 @@ export function readWebhookChecks({
 }: Pick<VerifyWebhookOptions, 'secret' | 'toleranceSeconds' | 'now'>): WebhookChecks {
   const secrets = readSecrets(secret)
   if (!Number.isInteger(toleranceSeconds) || toleranceSeconds < 0 || toleranceSeconds > MAX_TOLERANCE_SECONDS) {
-    throw new TypeError(`toleranceSeconds has to be a whole number from 0 to ${MAX_TOLERANCE_SECONDS}`)
+    throw new TypeError(`toleranceSeconds must be a whole number from 0 to ${MAX_TOLERANCE_SECONDS}`)
   }
-  if (typeof now !== 'function') throw new TypeError('now has to be a function')
+  if (typeof now !== 'function') throw new TypeError('now must be a function')
   return { secrets, toleranceSeconds, now }
 }
 
@@ -116,7 +114,7 @@ export function readWebhookChecks({
 function readClock(now: () => number): number {
   const nowMs: unknown = now()
   if (typeof nowMs === 'number' && Number.isFinite(nowMs)) return nowMs
-  throw new TypeError('now has to give milliseconds since 1970')
+  throw new TypeError('now must return milliseconds since 1970')
 }
 
 function checkTime(sentSeconds: number, nowSeconds: number, toleranceSeconds: number): void {

@@ -1,10 +1,10 @@
 import type {
-  Agent,
-  ApiKey,
   BudgetExceeded,
   BudgetThreshold,
+  EventAgent,
   EventDecision,
-  Policy,
+  EventKey,
+  EventPolicy,
   Webhook,
   WebhookType,
 } from '../wire.js'
@@ -22,20 +22,20 @@ export interface WebhookEventData {
   readonly 'decision.expired': EventDecision
   readonly 'budget.threshold': BudgetThreshold
   readonly 'budget.exceeded': BudgetExceeded
-  readonly 'policy.created': Policy
-  readonly 'policy.updated': Policy
-  readonly 'policy.deleted': Policy
-  readonly 'agent.suspended': Agent
-  readonly 'agent.resumed': Agent
-  readonly 'key.created': ApiKey
-  readonly 'key.revoked': ApiKey
+  readonly 'policy.created': EventPolicy
+  readonly 'policy.updated': EventPolicy
+  readonly 'policy.deleted': EventPolicy
+  readonly 'agent.suspended': EventAgent
+  readonly 'agent.resumed': EventAgent
+  readonly 'key.created': EventKey
+  readonly 'key.revoked': EventKey
   readonly 'webhook.disabled': Webhook
   readonly 'webhook.test': Webhook
 }
 
-/** One event that was verified. */
+/** An event that was verified. */
 export interface WebhookEventOf<Type extends keyof WebhookEventData> {
-  /** The same in every delivery of this event: the server may deliver one more than once. */
+  /** The same in every delivery of this event: the server may deliver it more than once. */
   readonly id: string
   readonly type: Type
   /** When it happened, RFC 3339 in UTC. */
@@ -48,8 +48,8 @@ export interface WebhookEventOf<Type extends keyof WebhookEventData> {
 declare const UNKNOWN: unique symbol
 
 /**
- * A type that only a newer server knows. It is a string: read it as `String(type)`. Declared as one, it could be any of the known
- * types, too, and `data` would be unknown for each of them.
+ * A type that only a newer server knows. At run time it is a string: read it as `String(type)`. If it were declared as
+ * a string, it could also be any known type, and `data` would be unknown for each of them.
  */
 export interface UnknownWebhookType {
   readonly [UNKNOWN]: true
@@ -65,10 +65,10 @@ export interface UnknownWebhookEvent extends Pick<WebhookEventOf<WebhookType>, '
 /** An event of a type that this package knows. `data` depends on `type`. */
 export type KnownWebhookEvent = { [Type in WebhookType]: WebhookEventOf<Type> }[WebhookType]
 
-/** What `verifyWebhook` resolves with. */
+/** The result of `verifyWebhook`. */
 export type WebhookEvent = KnownWebhookEvent | UnknownWebhookEvent
 
-/** The compiler notices a type that is missing. */
+/** The compiler reports a missing type. */
 const KNOWN_TYPES: Readonly<Record<WebhookType, true>> = {
   'decision.created': true,
   'decision.denied': true,

@@ -1,11 +1,13 @@
-/** Calls of the API by the session of the browser, under `/dashboard/v1`. */
+/** Calls the API under `/dashboard/v1`, with the session of the browser. */
 import type { Problem, Session, SignIn } from '@countersign/contract'
+import { ENDPOINTS } from '@countersign/contract/endpoints'
+import type { AnswerOf, Named, OperationName, SentBodyOf } from '@countersign/contract/operations'
 
-/** The server's answer to a call that failed, or the lack of one. */
+/** A call that failed: the server refused it, or did not respond. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
 
-  /** @param problem null when there was no answer, or none of the API */
+  /** @param problem null when the server did not respond, or responded without a problem document */
   constructor(
     message: string,
     readonly status: number,
@@ -17,48 +19,69 @@ export class ApiError extends Error {
 
 interface CallOptions {
   readonly body?: unknown
-  /** A body that is JSON already, sent as it was written. */
+  /** A body that is already JSON. It is sent unchanged. */
   readonly json?: string
-  /** Parameters that are undefined or empty are left out. */
+  /** Undefined and empty parameters are left out. */
   readonly query?: Readonly<Record<string, string | number | undefined>>
   readonly ifMatch?: string | number
   readonly headers?: Readonly<Record<string, string>>
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
-const API = '/dashboard/v1'
+/** The prefix of the API's paths. */
+const MOUNT = '/dashboard'
 const SESSION = '/dashboard/session'
 
-/** Within this time all servers know of a new session. */
+/** A server that needs longer than this for a probe is away. */
+const PROBE_MS = 5_000
+
+/** Every server knows a new session within this time. */
 const SPREAD_MS = 3_000
 
-/** Of the present session. It is kept in memory only. */
+/** The current session. It is kept in memory only. */
 let present: Pick<Session, 'csrf_token' | 'key'> | null = null
 let signedInMs = Number.NEGATIVE_INFINITY
 let onSession = (_session: Session | null): void => {}
 
-/** @param listener called when an answer shows that the session is another one; null: it has ended */
+/** @param listener called when a response shows that the session has changed; with null when it has ended */
 export function listenForSession(listener: (session: Session | null) => void): void {
   onSession = listener
 }
 
-/**
- * Calls the API.
- *
- * @param path below `/v1`, with its parts encoded: `/decisions`
- * @throws ApiError
- */
-export async function call<T>(method: string, path: string, options: CallOptions = {}): Promise<T> {
-  const url = urlOf(path, options.query)
+/** Sent by a proxy whose server is away, and by a server that is starting. */
+const AWAY = new Set([502, 503, 504])
+
+let onAnswer = (_isServed: boolean): void => {}
+
+/** @param listener called after every call, with false when the server is away. An error of the API counts as served. */
+export function listenForAnswers(listener: (isServed: boolean) => void): void {
+  onAnswer = listener
+}
+
+/** Sends a small request, so that `listenForAnswers` learns whether the server responds. */
+export async function probe(): Promise<void> {
+  await fetchAnswer('GET', SESSION, { signal: AbortSignal.timeout(PROBE_MS) }).catch(() => {})
+}
+
+/** A body is given only for an operation that takes one. */
+type Given<Name extends OperationName> = Named<Name> &
+  Omit<CallOptions, 'body' | 'json' | 'query'> &
+  (SentBodyOf<Name> extends undefined ? object : { readonly body: SentBodyOf<Name> } | { readonly json: string })
+
+/** Calls an operation of the API. @throws ApiError */
+export async function call<Name extends OperationName>(name: Name, given: Given<Name>): Promise<AnswerOf<Name>> {
+  const { method } = ENDPOINTS[name]
+  const options: CallOptions = { ...(method === 'POST' && !('json' in given) && { body: {} }), ...given }
+  const url = operationUrl(name, given)
   let isTokenRead = false
   for (;;) {
     try {
-      return await send<T>(method, url, options)
+      return await send<AnswerOf<Name>>(method, url, options)
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       const isRefused = error.status === 401 || error.problem?.code === 'cross_origin'
       if (error.status === 401 && performance.now() - signedInMs < SPREAD_MS) {
-        // Of several servers, one may not know yet of a session that another has just started.
+        // One of several servers may not know yet that another has just started this session.
         await new Promise((resolve) => setTimeout(resolve, SPREAD_MS / 10))
       } else if (isRefused && !isTokenRead) {
         isTokenRead = true
@@ -72,10 +95,10 @@ export async function call<T>(method: string, path: string, options: CallOptions
 }
 
 /**
- * Reads the session again: somebody may have signed in again in another window, which ends the session before. Nothing is ever sent as another key than the one
- * that the page shows.
+ * Reads the session again. Signing in again in another window ends the earlier session. The page never sends a call with a
+ * key other than the one that it shows.
  *
- * @throws ApiError when the session is one of another key, or over
+ * @throws ApiError when the session belongs to another key, or has ended
  */
 async function assertSameKey(): Promise<void> {
   const before = present?.key.id
@@ -83,7 +106,7 @@ async function assertSameKey(): Promise<void> {
   if (session !== null && session.key.id === before) return
   if (session === null) endSession()
   else onSession(session)
-  const what = session === null ? 'The session has ended.' : 'Somebody has signed in with another key in this browser.'
+  const what = session === null ? 'Your session has ended.' : 'This browser is now signed in with another key.'
   throw new ApiError(`${what} Nothing was sent.`, 0, null)
 }
 
@@ -92,27 +115,30 @@ function endSession(): void {
   onSession(null)
 }
 
-/**
- * Calls the API, and gives the answer as it comes, whatever its status.
- *
- * @throws ApiError when there is none
- */
+/** Calls the API and returns the response, whatever its status. @throws ApiError when there is none */
 export const request = (method: string, path: string, options: CallOptions = {}): Promise<Response> =>
   fetchAnswer(method, urlOf(path, options.query), options)
 
-export const get = <T>(path: string, options?: Omit<CallOptions, 'body'>): Promise<T> => call<T>('GET', path, options)
-
-export const post = <T>(path: string, body: unknown = {}, options?: CallOptions): Promise<T> =>
-  call<T>('POST', path, { ...options, body })
-
-/** The URL of a path of the API, for links and streams that the browser opens itself. */
-export function urlOf(path: string, query: CallOptions['query'] = {}): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
-  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
-  return `${API}${path}${text === '' ? '' : `?${text}`}`
+/** Returns the URL of an operation, for a stream that the browser opens itself. */
+export function operationUrl<Name extends OperationName>(name: Name, given: Named<Name>): string {
+  const { params = {}, query }: UrlParts = given
+  const path = ENDPOINTS[name].path.replaceAll(/\{(\w+)\}/g, (_, param: string) =>
+    encodeURIComponent(String(params[param])),
+  )
+  return urlOf(path, query)
 }
 
-/** The present session; null when nobody is signed in. @throws ApiError */
+interface UrlParts extends Pick<CallOptions, 'query'> {
+  readonly params?: Readonly<Record<string, string>>
+}
+
+function urlOf(path: string, query: CallOptions['query'] = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
+  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
+  return `${MOUNT}${path}${text === '' ? '' : `?${text}`}`
+}
+
+/** Returns the current session; null when there is none. @throws ApiError */
 export async function readSession(): Promise<Session | null> {
   const session = await send<Session | undefined>('GET', SESSION, {})
   return session === undefined ? null : remember(session)
@@ -144,10 +170,10 @@ async function send<T>(method: string, url: string, options: CallOptions): Promi
   throw errorOf(answer, text)
 }
 
-function fetchAnswer(method: string, url: string, options: CallOptions): Promise<Response> {
+async function fetchAnswer(method: string, url: string, options: CallOptions): Promise<Response> {
   const { body, json, ifMatch, headers, signal } = options
   const text = json ?? (body === undefined ? undefined : JSON.stringify(body))
-  return fetch(url, {
+  const answer = await fetch(url, {
     method,
     credentials: 'same-origin',
     ...(text !== undefined && { body: text }),
@@ -160,20 +186,23 @@ function fetchAnswer(method: string, url: string, options: CallOptions): Promise
     },
   }).catch((error: unknown) => {
     if (error instanceof DOMException && error.name === 'AbortError') throw error
-    throw new ApiError('The server does not answer. Is it running?', 0, null)
+    onAnswer(false)
+    throw new ApiError('The server is not responding. Is it running?', 0, null)
   })
+  onAnswer(!AWAY.has(answer.status))
+  return answer
 }
 
 function errorOf(answer: Response, text: string): ApiError {
   if (answer.headers.get('Content-Type')?.startsWith('application/problem+json') !== true)
-    return new ApiError(`The server answers with status ${answer.status}.`, answer.status, null)
+    return new ApiError(`The server responded with status ${answer.status}.`, answer.status, null)
   const problem = JSON.parse(text) as Problem
   return new ApiError(messageOf(problem), answer.status, problem)
 }
 
-/** What happened, in one or two sentences. */
+/** Says what happened, in one or two sentences. */
 function messageOf({ title, detail, errors = [] }: Problem): string {
-  const places = errors.map(({ pointer, detail: what }) => `${pointer === '' ? 'The whole' : pointer} ${what}.`)
+  const places = errors.map(({ pointer, detail: what }) => `${pointer === '' ? 'The request' : pointer} ${what}.`)
   const more = places.length > 0 ? places.join(' ') : detail === title ? '' : detail
   return more ? `${title} ${more}` : title
 }

@@ -1,8 +1,8 @@
-import type { DecisionDetail, DecisionExplanation, Page } from '@countersign/contract'
-import { get, post } from './client'
+import type { Decision, DecisionDetail, DecisionExplanation, Page } from '@countersign/contract'
+import { call } from './client'
 import { once } from './once'
 
-/** The parameters of the list, as they stand in the URL of the page too. */
+/** The parameters of the list. The URL of the page uses the same ones. */
 export const DECISION_FILTERS = [
   'agent_id',
   'action',
@@ -20,21 +20,21 @@ export function listDecisions(
   query: DecisionFilters & { readonly limit?: number; readonly cursor?: string | undefined },
   signal?: AbortSignal,
 ): Promise<Page<DecisionDetail>> {
-  return get('/decisions', { query, ...(signal && { signal }) })
+  return call('decisions.list', { query, signal })
 }
 
-export const getDecision = (id: string): Promise<DecisionDetail> => get(`/decisions/${encodeURIComponent(id)}`)
+export const getDecision = (id: string): Promise<DecisionDetail> => call('decisions.get', { params: { id } })
 
 export const explainDecision = (id: string): Promise<DecisionExplanation> =>
-  get(`/decisions/${encodeURIComponent(id)}/explanation`)
+  call('decisions.explanation', { params: { id } })
 
 /** @param key of all tries of this answer, as `once` takes it */
 export const approve = (
   id: string,
   body: { comment?: string; exceed_budget?: boolean },
   key: string,
-): Promise<DecisionDetail> => post(`/decisions/${encodeURIComponent(id)}/approve`, body, once(key))
+): Promise<Decision> => call('decisions.approve', { params: { id }, body, ...once(key) })
 
 /** @param key of all tries of this answer, as `once` takes it */
-export const decline = (id: string, body: { comment?: string }, key: string): Promise<DecisionDetail> =>
-  post(`/decisions/${encodeURIComponent(id)}/decline`, body, once(key))
+export const decline = (id: string, body: { comment?: string }, key: string): Promise<Decision> =>
+  call('decisions.decline', { params: { id }, body, ...once(key) })

@@ -2,15 +2,11 @@ import type { Page } from '@countersign/contract'
 
 export interface Everything<Item> {
   readonly items: readonly Item[]
-  /** Whether the list ended before the bound. */
+  /** False when the list has more items than were read. */
   readonly isComplete: boolean
 }
 
-/**
- * Reads a list page by page, to its end or to `most` items.
- *
- * @throws ApiError
- */
+/** Reads a list page by page, to its end or until `most` items are read. @throws ApiError */
 export async function everyPage<Item>(
   read: (cursor: string | undefined) => Promise<Page<Item>>,
   most: number,

@@ -1,7 +1,6 @@
-/** The OpenAPI document of this server, as far as pages read it; `server/src/http/openapi.ts` makes it. */
+/** The parts of the OpenAPI document that pages read. `server/src/http/openapi.ts` writes it. */
 import { ApiError } from './client'
 
-/** A JSON Schema, as far as pages read it. */
 export interface JsonSchema {
   readonly $ref?: string
   readonly type?: string | readonly string[]
@@ -64,8 +63,8 @@ export interface OpenApiDocument {
 /** @throws ApiError */
 export async function readOpenApi(): Promise<OpenApiDocument> {
   const answer = await fetch('/openapi.json', { credentials: 'omit' }).catch(() => {
-    throw new ApiError('The server does not answer. Is it running?', 0, null)
+    throw new ApiError('The server is not responding. Is it running?', 0, null)
   })
-  if (!answer.ok) throw new ApiError(`The server answers with status ${answer.status}.`, answer.status, null)
+  if (!answer.ok) throw new ApiError(`The server responded with status ${answer.status}.`, answer.status, null)
   return (await answer.json()) as OpenApiDocument
 }

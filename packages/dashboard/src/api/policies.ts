@@ -1,55 +1,54 @@
 import type { Page, Policy, PolicyRevision, PolicyValidation, SimulateResponse } from '@countersign/contract'
-import { call, get } from './client'
+import { call } from './client'
 import { everyPage } from './every-page'
 import { once } from './once'
 
 const LIMIT = 200
 
-const pathOf = (id: string) => `/policies/${encodeURIComponent(id)}`
-
-/** Every policy: there are few enough to show, sort and search them at once. */
+/** Reads every policy. There are few enough to show, sort and search them at once. */
 export function listPolicies(signal?: AbortSignal): Promise<Policy[]> {
-  return all('/policies', signal)
+  return all((query) => call('policies.list', { query, signal }))
 }
 
-export const getPolicy = (id: string): Promise<Policy> => get(pathOf(id))
+export const getPolicy = (id: string): Promise<Policy> => call('policies.get', { params: { id } })
 
-/** Every revision, newest first, also of a policy that was deleted. */
+/** Reads every revision, newest first, even of a deleted policy. */
 export function listRevisions(id: string, signal?: AbortSignal): Promise<PolicyRevision[]> {
-  return all(`${pathOf(id)}/revisions`, signal)
+  return all((query) => call('policies.revisions', { params: { id }, query, signal }))
 }
 
 /**
- * The text is sent as it was written: what is no strict JSON, the server says.
+ * Sends the text unchanged: the server reports what is not strict JSON.
  *
- * @param key of all tries with this text, as `once` takes it
+ * @param key the same for every attempt with this text: see `once`
  */
 export const createPolicy = (text: string, key: string): Promise<Policy> =>
-  call('POST', '/policies', { json: text, ...once(key) })
+  call('policies.create', { json: text, ...once(key) })
 
-/** @param revision the one that is replaced; any other is `revision_mismatch` */
+/** @param revision the one to replace; the server refuses any other with `revision_mismatch` */
 export const replacePolicy = (id: string, text: string, revision: number): Promise<Policy> =>
-  call('PUT', pathOf(id), { json: text, ifMatch: revision })
+  call('policies.replace', { params: { id }, json: text, ifMatch: revision })
 
 export const deletePolicy = (id: string, revision: number): Promise<void> =>
-  call('DELETE', pathOf(id), { ifMatch: revision })
+  call('policies.delete', { params: { id }, ifMatch: revision })
 
 export const checkPolicy = (text: string, signal?: AbortSignal): Promise<PolicyValidation> =>
-  call('POST', '/policies/validate', { json: text, ...(signal && { signal }) })
+  call('policies.validate', { json: text, signal })
 
 /**
- * What a request would be answered. Nothing is stored.
+ * Decides a request without storing anything.
  *
  * @param request as JSON
- * @param policies each as JSON; null for the stored ones
+ * @param policies each as JSON; null for the stored policies
  */
 export function simulate(request: string, policies: readonly string[] | null = null): Promise<SimulateResponse> {
   const instead = policies === null ? '' : `, "policies": [${policies.join(', ')}]`
-  return call('POST', '/simulate', { json: `{"request": ${request}${instead}}` })
+  return call('policies.simulate', { json: `{"request": ${request}${instead}}` })
 }
 
-async function all<Item>(path: string, signal?: AbortSignal): Promise<Item[]> {
-  const read = (cursor: string | undefined) =>
-    get<Page<Item>>(path, { query: { limit: LIMIT, cursor }, ...(signal && { signal }) })
-  return [...(await everyPage(read, Number.POSITIVE_INFINITY)).items]
+type PageQuery = { readonly limit: number; readonly cursor: string | undefined }
+
+async function all<Item>(read: (query: PageQuery) => Promise<Page<Item>>): Promise<Item[]> {
+  const { items } = await everyPage((cursor) => read({ limit: LIMIT, cursor }), Number.POSITIVE_INFINITY)
+  return [...items]
 }

@@ -4,7 +4,7 @@ import { ApiError, listenForSession } from './client'
 
 const MAX_RETRIES = 2
 
-/** Another try may help: the server was away, or asked for one. */
+/** Another attempt may help when the server was away or overloaded. */
 function mayRetry(failures: number, error: unknown): boolean {
   const isPassing = error instanceof ApiError && (error.status === 0 || error.status === 503 || error.status === 429)
   return isPassing && failures < MAX_RETRIES
@@ -19,30 +19,28 @@ export const queryClient = new QueryClient({
 
 export const SESSION_KEY = ['session'] as const
 
-/** The first part of the keys of explanations. */
+/** The first part of the query key of every explanation. */
 export const EXPLANATION = 'explanation'
 
 /**
- * Nothing that the session before has read stays in memory.
+ * Removes everything that the previous session has read from memory.
  *
- * @param session the present one; null: the sign-in page takes the place of whatever page is open
+ * @param session the current one; null shows the sign-in page in place of the open page
  */
 export function replaceSession(session: Session | null): void {
   queryClient.setQueryData(SESSION_KEY, session)
   queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY[0] })
-  // What a form tells of its failed call stays, as long as somebody is there to read it.
+  // A form keeps the error of its failed call until the user has signed out.
   if (session === null) queryClient.getMutationCache().clear()
 }
 
-/**
- * Nothing that was read with a request in it stays in memory, and every page shows what is left: after requests were erased.
- */
+/** Removes erased requests from memory. Open pages read again what remains. */
 export async function forgetRequests(): Promise<void> {
   const isLeft = ({ queryKey: [of] }: { readonly queryKey: readonly unknown[] }) =>
     of !== SESSION_KEY[0] && of !== EXPLANATION
   await queryClient.invalidateQueries({ predicate: isLeft })
   queryClient.removeQueries({ predicate: isLeft, type: 'inactive' })
-  // Those that are gone are not asked for again.
+  // An erased explanation is not read again.
   queryClient.removeQueries({ queryKey: [EXPLANATION] })
 }
 

@@ -1,12 +1,12 @@
 import type { DecisionDetail, Page, Policy, SimulateResponse } from '@countersign/contract'
-import { post } from './client'
+import { call } from './client'
 import { listDecisions } from './decisions'
 import { everyPage } from './every-page'
 import { sumOf } from './exact-sum'
 import { getPolicy } from './policies'
 
 const LIMIT = 200
-/** So many waiting reviews are read at most. One agent cannot have more than 100. */
+/** The most pending reviews that a page reads. One agent cannot have more than 100. */
 export const MOST_WAITING = 1_000
 
 export const waitingReviews = (agentId: string | undefined, signal?: AbortSignal) =>
@@ -19,13 +19,13 @@ export const waitingReviews = (agentId: string | undefined, signal?: AbortSignal
     MOST_WAITING,
   )
 
-/** Those with a review, answered or not, newest first. */
+/** Lists decisions with a review, answered or not, newest first. */
 export const reviewed = (
   query: { readonly status?: 'declined'; readonly cursor?: string | undefined },
   signal?: AbortSignal,
 ): Promise<Page<DecisionDetail>> => listDecisions({ effect: 'review', ...query, limit: LIMIT }, signal)
 
-/** One budget, as an approval would find and leave it. */
+/** One budget before and after an approval. */
 export interface BudgetAfter {
   readonly policy_id: string
   readonly policy_name: string
@@ -33,43 +33,42 @@ export interface BudgetAfter {
   readonly period: DecisionDetail['budgets'][number]['period']
   readonly resets_at: string | null
   readonly limit: number
-  /** What the action takes. Null when the request does not say it in a valid way. */
+  /** The amount of the action. Null when the request has no valid amount. */
   readonly amount: number | null
   /** Before the approval. */
   readonly remaining: number
-  /** Whether the amount is more than that. */
+  /** Whether the amount exceeds what remains. */
   readonly exceeds: boolean
-  /** Whether a reviewer may approve it all the same. */
+  /** Whether a reviewer may exceed this budget. */
   readonly may_exceed: boolean
 }
 
 export interface AfterApproval {
-  /** Why the current policies would refuse an approval. Null when they would not. */
+  /** Why the current policies refuse an approval. Null when they do not. */
   readonly denied: string | null
   readonly budgets: readonly BudgetAfter[]
 }
 
 /**
- * What approving would do now. The server decides the request again with every review of the policies that decide as an
- * allow: so it names the budgets that the approval asks, with the amounts that it reads.
+ * Returns what an approval would do now. The server simulates the request with the deciding policies, in which every review
+ * rule allows. Its answer lists the budgets that the approval uses, with their amounts.
  *
  * @throws ApiError
  */
 export async function afterApproval(decision: DecisionDetail, signal?: AbortSignal): Promise<AfterApproval> {
   const { agent_id, action, resource, context } = decision
   const request = { agent_id, action, resource, context }
-  const options = signal && { signal }
-  const now = await post<SimulateResponse>('/simulate', { request }, options)
+  const now = await call('policies.simulate', { body: { request }, signal })
   const isRefused = now.effect === 'deny' && now.reason_code !== 'budget_exceeded'
   if (isRefused) return { denied: now.reason ?? 'The policies deny it.', budgets: [] }
   const ids = decidingPolicies(now)
   const policies = await Promise.all(ids.map(getPolicy))
   if (policies.every(({ budget }) => budget === undefined)) return { denied: null, budgets: [] }
-  const approved = await post<SimulateResponse>('/simulate', { request, policies: policies.map(approving) }, options)
+  const approved = await call('policies.simulate', { body: { request, policies: policies.map(approving) }, signal })
   return afterOf(approved, policies)
 }
 
-/** Those whose own rule allows the action or sends it to a review, at the priority that decides. */
+/** Returns the policies at the deciding priority whose own rule allows the action or requires a review. */
 export function decidingPolicies({ explanation }: Pick<SimulateResponse, 'explanation'>): string[] {
   const priority = explanation.policies.find(({ decided }) => decided)?.priority
   return explanation.policies
@@ -78,11 +77,11 @@ export function decidingPolicies({ explanation }: Pick<SimulateResponse, 'explan
     .map(({ policy_id }) => policy_id)
 }
 
-/** The policy with its reviews approved. */
-export function approving(policy: Policy): object {
+/** Returns the policy with each review rule turned into an allow rule. */
+export function approving(policy: Policy): Policy {
   return {
     ...policy,
-    // `on_unknown` is not for an allow. Whatever is unknown has not kept the request from a review.
+    // `on_unknown` is not valid in an allow rule. An unknown condition did not keep this request from its review.
     rules: policy.rules.map(({ on_unknown, ...rule }) =>
       rule.effect === 'review'
         ? { ...rule, effect: 'allow' }
@@ -95,12 +94,12 @@ export function afterOf(approved: SimulateResponse, policies: readonly Policy[])
   const { effect, reason, reason_code } = approved
   const isDenied = effect === 'deny' && reason_code !== 'budget_exceeded'
   return {
-    denied: isDenied ? (reason ?? 'The budget refuses it.') : null,
+    denied: isDenied ? (reason ?? 'The budget has no room for it.') : null,
     budgets: approved.budgets.flatMap((row) => {
       const policy = policies.find(({ id }) => id === row.policy_id)
       if (policy?.budget === undefined) return []
       const { policy_id, unit, period, resets_at, amount } = row
-      // A row of a budget that was taken from has what remains after.
+      // The row of a budget that reserved the amount shows what remains afterwards.
       const remaining = row.reserved ? sumOf(row.remaining, amount ?? 0) : row.remaining
       return [
         {

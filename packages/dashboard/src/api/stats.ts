@@ -1,5 +1,5 @@
 import type { Stats, StatsGroup, StatsInterval } from '@countersign/contract'
-import { get } from './client'
+import { call } from './client'
 
 export interface StatsQuery {
   readonly from?: string
@@ -8,4 +8,4 @@ export interface StatsQuery {
   readonly group?: StatsGroup
 }
 
-export const getStats = (query: StatsQuery): Promise<Stats> => get('/stats', { query: { ...query } })
+export const getStats = (query: StatsQuery): Promise<Stats> => call('stats.get', { query })

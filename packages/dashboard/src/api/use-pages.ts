@@ -4,13 +4,13 @@ import { useMemo } from 'react'
 import { useMay } from '../session'
 
 export interface Pages<Row> {
-  /** Of all pages that are loaded. */
+  /** The rows of all loaded pages. */
   readonly rows: readonly Row[]
   readonly isPending: boolean
   readonly isRefetching: boolean
   readonly error: Error | null
   readonly refetch: () => unknown
-  /** Null when there are no more, and after an error: then they are read again. */
+  /** Null when there are no more rows, and after an error, which restarts the list. */
   readonly loadMore: (() => void) | null
   readonly isLoadingMore: boolean
 }
@@ -18,16 +18,16 @@ export interface Pages<Row> {
 export interface PagesOptions<Row> {
   readonly queryKey: QueryKey
   readonly read: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Row>>
-  /** What the key of the session needs to read it. */
+  /** The scope that the session's key needs for this list. */
   readonly scope: Scope
-  /** So often the list is read again, as long as few pages are loaded. */
+  /** How often the list is read again, while only a few pages are loaded. */
   readonly refreshMs?: number
 }
 
-/** More pages than this are not read again by themselves. */
+/** With more pages than this, the list is not read again automatically. */
 const FEW_PAGES = 3
 
-/** A list of the server, page after page. */
+/** Reads a list of the server page by page. */
 export function usePages<Row>({ queryKey, read, scope, refreshMs }: PagesOptions<Row>): Pages<Row> {
   const mayRead = useMay()(scope)
   const query = useInfiniteQuery({

@@ -1,6 +1,6 @@
 const FORMAT = new Intl.NumberFormat('en', { maximumFractionDigits: 6 })
 
-/** `1,234.5 eur`: all decimals that the amount has, and its unit. */
+/** Formats an amount with all of its decimals and its unit: `1,234.5 eur`. */
 export function amountText(amount: number, unit: string): string {
   return `${FORMAT.format(amount)} ${unit}`
 }

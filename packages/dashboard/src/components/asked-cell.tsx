@@ -7,7 +7,7 @@ export interface AskedCellProps {
   readonly decision: Pick<DecisionDetail, 'id' | 'agent_id' | 'action' | 'resource'>
 }
 
-/** The cell `Action and agent` of a row of decisions. The whole row leads where its link does. */
+/** The cell `Action and agent` in a list of decisions. A click on the row follows the link of this cell. */
 export function AskedCell({ decision: { id, agent_id, action, resource } }: AskedCellProps) {
   return (
     <TwoLines

@@ -1,4 +1,4 @@
-/** The words of the contract that have a colour: what was decided, and where a decision stands. */
+/** The effects and statuses of decisions, each in its colour. */
 import type { DecisionStatus, Effect } from '@countersign/contract'
 import classes from './badges.module.css'
 
@@ -31,7 +31,7 @@ export function StatusBadge({ status }: { readonly status: DecisionStatus }) {
   return <Badge tone={STATUS_TONES[status]}>{wordsOf(status)}</Badge>
 }
 
-/** `awaiting_review` as people write it. */
+/** Writes `awaiting_review` as `awaiting review`. */
 export function wordsOf(name: string): string {
   return name.replaceAll('_', ' ')
 }

@@ -5,22 +5,22 @@ export const NEAR_LIMIT = 0.8
 
 export type BudgetLevel = 'room' | 'near' | 'full'
 
-/** @param share how much of the limit is used: 1 is all of it */
+/** @param share the used part of the limit: 1 is all of it */
 export function levelOf(share: number): BudgetLevel {
   return share >= 1 ? 'full' : share >= NEAR_LIMIT ? 'near' : 'room'
 }
 
 export interface BudgetBarProps {
   readonly limit: number
-  /** What is gone for good. */
+  /** The amount that is spent. */
   readonly used: number
-  /** What is held, or would be: shown hatched after the first part. */
+  /** The amount that is reserved, or would be. It is shown hatched after the first part. */
   readonly held: number
-  /** What the bar shows, in words. */
+  /** Describes the bar for a screen reader. */
   readonly label: string
 }
 
-/** How much of a budget is used and held. What is more than the limit does not make it longer. */
+/** Shows how much of a budget is spent and reserved. Amounts over the limit do not make the bar longer. */
 export function BudgetBar({ limit, used, held, label }: BudgetBarProps) {
   const percentOf = (amount: number) => (limit === 0 ? 0 : Math.min(100, (100 * amount) / limit))
   const usedPercent = percentOf(used)

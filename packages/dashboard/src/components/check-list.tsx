@@ -3,9 +3,9 @@ import classes from './check-list.module.css'
 
 export interface CheckItem<Name extends string> {
   readonly name: Name
-  /** One plain sentence: what it means. */
+  /** What the name means, in one sentence. */
   readonly sentence: string
-  /** Why it cannot be chosen. Null when it can. */
+  /** Why the item cannot be chosen. Null when it can. */
   readonly refusal?: string | null
 }
 
@@ -15,7 +15,7 @@ export interface CheckListProps<Name extends string> {
   readonly onChange: (chosen: ReadonlySet<Name>) => void
 }
 
-/** Names to choose from, in groups, each with what it means. */
+/** A list of names to choose from, in groups. */
 export function CheckList<Name extends string>({ groups, chosen, onChange }: CheckListProps<Name>) {
   const toggle = (name: Name) => {
     const next = new Set(chosen)

@@ -3,11 +3,10 @@ import { CopyButton } from './copy-button'
 
 export interface CodeBlockProps {
   readonly code: string
-  /** What it is: a caption. */
   readonly label: string
 }
 
-/** A program or a command, to copy. */
+/** A program or a command, with a button that copies it. */
 export function CodeBlock({ code, label }: CodeBlockProps) {
   return (
     <div className={classes.block}>

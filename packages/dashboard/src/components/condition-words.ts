@@ -1,4 +1,4 @@
-/** Conditions as people would say them. Whatever is not known is shown as it stands: a draft may hold anything. */
+/** Writes conditions in words. Anything unknown is shown unchanged: a draft may contain anything. */
 import { visibleText } from './invisible'
 
 const OPERATORS: Readonly<Record<string, string>> = {
@@ -15,21 +15,20 @@ const OPERATORS: Readonly<Record<string, string>> = {
   $cidr: 'is in',
 }
 
-/** `context.amount is at most 100 and context.currency is EUR`; an empty text for no conditions. */
+/** Returns `context.amount is at most 100 and context.currency is EUR`; an empty text for no conditions. */
 export function conditionWords(conditions: unknown): string {
   if (conditions === undefined) return ''
   if (!isObject(conditions)) return valueWords(conditions)
   return Object.entries(conditions).map(memberWords).join(' and ')
 }
 
-/** `context.amount is at most 100` */
 function operatorWords(path: string, operator: string, expected: unknown): string {
   const shown = visibleText(path)
   if (operator === '$exists') return `${shown} ${expected === false ? 'is missing' : 'is present'}`
   return `${shown} ${OPERATORS[operator] ?? visibleText(operator)} ${valueWords(expected)}`
 }
 
-/** A value as one says it: a text without quotes, unless it has none or looks like another value. */
+/** Writes a value. A text has quotes only where it would otherwise look like something else. */
 function valueWords(value: unknown): string {
   if (typeof value === 'string')
     return visibleText(/^[A-Za-z][^\s,"]*$/.test(value) && !isWord(value) ? value : JSON.stringify(value))

@@ -8,16 +8,16 @@ export interface ConfirmDialogProps {
   readonly title: string
   readonly opened: boolean
   readonly onClose: () => void
-  /** What the button says: the deed itself. */
+  /** The label of the confirming button. */
   readonly action: string
-  /** Does it. The dialog closes afterwards, or says what failed. */
+  /** Runs the action. Then the dialog closes, or shows the error. */
   readonly run: () => Promise<unknown>
   readonly isDangerous?: boolean
-  /** What follows from it, and inputs if there are any. */
+  /** The consequences, and any inputs. */
   readonly children: ReactNode
 }
 
-/** Asks before something is done, and says what follows. */
+/** Asks for confirmation before an action, and states its consequences. */
 export function ConfirmDialog({ title, opened, onClose, ...rest }: ConfirmDialogProps) {
   return (
     <Dialog title={title} opened={opened} onClose={onClose}>

@@ -7,27 +7,27 @@ export interface DialogProps {
   readonly opened: boolean
   readonly onClose: () => void
   readonly size?: ModalProps['size']
-  /** Only a button inside closes it. What is under way in it holds it open too: see `DialogButtons`. */
+  /** If true, only a button inside closes the dialog. `DialogButtons` also keeps it open while an action runs. */
   readonly isSticky?: boolean
-  /** It is made anew each time the dialog opens. */
+  /** Mounted again each time the dialog opens. */
   readonly children: ReactNode
 }
 
 const HoldContext = createContext<(isHeld: boolean) => void>(() => {})
 
 export interface DialogButtonsProps {
-  /** What the second button says: the deed itself. */
+  /** The label of the second button. */
   readonly action: string
   readonly onCancel: () => void
-  /** Does it. Without it the button submits the form around. */
+  /** Runs the action. If absent, the button submits the surrounding form. */
   readonly onAct?: () => void
-  /** Keeps the dialog open while an answer is under way: what comes of it has to be seen. */
+  /** Whether the action is running. The dialog stays open until it ends, so that the user sees the result. */
   readonly isPending: boolean
   readonly isDangerous?: boolean
   readonly isDisabled?: boolean
 }
 
-/** The last row of a dialog: `Cancel`, and the deed. */
+/** The last row of a dialog: `Cancel` and the action. */
 export function DialogButtons(props: DialogButtonsProps) {
   const { action, onCancel, onAct, isPending, isDangerous = false, isDisabled = false } = props
   const hold = useContext(HoldContext)
@@ -52,7 +52,7 @@ export function DialogButtons(props: DialogButtonsProps) {
   )
 }
 
-/** A window over the page. A click beside it does not close it: what was typed would be lost. */
+/** A modal dialog. A click outside does not close it, because typed text would be lost. */
 export function Dialog({ title, opened, onClose, isSticky = false, size = 'md', children }: DialogProps) {
   const [isHeld, hold] = useState(false)
   return (
@@ -66,7 +66,7 @@ export function Dialog({ title, opened, onClose, isSticky = false, size = 'md', 
     >
       <Modal.Overlay />
       <Modal.Content className={classes.content ?? ''}>
-        {/* A dialog has no banner. */}
+        {/* A dialog has no banner landmark. */}
         <Modal.Header role="presentation">
           <Modal.Title className={classes.title ?? ''}>{title}</Modal.Title>
           {!isSticky && <Modal.CloseButton aria-label="Close" disabled={isHeld} />}

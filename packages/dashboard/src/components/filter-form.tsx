@@ -1,17 +1,18 @@
 import { Button, Group, Select, TextInput } from '@mantine/core'
-import { type FormEvent, useEffect, useState } from 'react'
+import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { type Range, TimeRange } from './time-range'
 
-/** By the names of the API's parameters: those that are not there do not filter. */
-type Filters<Name extends string> = { readonly [One in Name]?: string }
+/** Values by the names of the API's parameters. An absent parameter does not filter. */
+type Filters<Name extends string> = { readonly [One in Name | keyof Range]?: string }
 
 export interface FilterFormProps<Name extends string> {
   readonly filters: Filters<Name>
   readonly onChange: (filters: Filters<Name>) => void
-  /** What is chosen from a list. It counts at once. */
+  /** Fields with a list of options. A choice applies at once. */
   readonly choices: readonly Choice<Name>[]
-  /** What is typed. It counts when Enter is pressed or the field is left: each letter would be a search of its own. */
+  /** Text fields. A text applies when the user presses Enter or leaves the field, so that not every letter starts a search. */
   readonly texts: readonly (readonly [name: Name, label: string, placeholder: string])[]
-  /** Of a text, in pixels. */
+  /** The width of a text field, in pixels. */
   readonly textWidth: number
 }
 
@@ -26,8 +27,16 @@ interface Choice<Name extends string> {
 /** The filters of a list, above it. */
 export function FilterForm<Name extends string>(props: FilterFormProps<Name>) {
   const { filters, onChange, choices, texts, textWidth } = props
-  const [draft, setDraft] = useState<Partial<Record<Name, string | null>>>(filters)
-  useEffect(() => setDraft(filters), [filters])
+  const [draft, setDraft] = useState<Partial<Record<Name | keyof Range, string | null>>>(filters)
+  const applied = useRef(filters)
+  useEffect(() => {
+    const before = applied.current
+    applied.current = filters
+    // Fields that did not change keep what the user is typing.
+    const names = Object.keys({ ...before, ...filters }) as (keyof typeof filters)[]
+    const changed = names.filter((name) => before[name] !== filters[name])
+    setDraft((now) => ({ ...now, ...Object.fromEntries(changed.map((name) => [name, filters[name] ?? null])) }))
+  }, [filters])
   const apply = (next: typeof draft) => {
     const given = Object.entries<string | null | undefined>(next).map(([name, value]) => [name, (value ?? '').trim()])
     onChange(Object.fromEntries(given.filter(([, value]) => value !== '')))
@@ -64,12 +73,20 @@ export function FilterForm<Name extends string>(props: FilterFormProps<Name>) {
             onBlur={() => (draft[name] ?? '').trim() !== (filters[name] ?? '') && apply(draft)}
           />
         ))}
+        <TimeRange
+          range={filters}
+          draft={{ from: draft.from ?? undefined, to: draft.to ?? undefined }}
+          onDraft={({ from, to }) => setDraft({ ...draft, from: from ?? null, to: to ?? null })}
+          onChange={({ from, to }) => {
+            if (from !== filters.from || to !== filters.to) apply({ ...draft, from: from ?? null, to: to ?? null })
+          }}
+        />
         <Button type="submit" variant="default">
           Filter
         </Button>
         {Object.keys(filters).length > 0 && (
           <Button variant="subtle" onClick={() => onChange({})}>
-            Remove the filters
+            Clear filters
           </Button>
         )}
       </Group>

@@ -1,11 +1,11 @@
 /**
- * Characters that a reader does not see, or that change the order in which text is read. An agent could hide a part of what
- * it asks for behind them. A line break is seen.
+ * Characters that a reader cannot see, or that change the order in which text is read. An agent could use them to hide a part
+ * of its request. A line break is visible.
  */
 const INVISIBLE =
   /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]|\u034f|\u115f|\u1160|\u17b4|\u17b5|[\u180b-\u180e]|\u3164|\uffa0/gu
 
-/** The text with each invisible character as its escape: `\u202e`. */
+/** Replaces each invisible character with its escape, such as `\u202e`. */
 export function visibleText(text: string): string {
   return text.replace(INVISIBLE, (character) => {
     if (character === '\n') return character

@@ -3,7 +3,7 @@ import { getKey } from '../api/keys'
 import { useMay } from '../session'
 import { visibleText } from './invisible'
 
-/** The name of a key, where the key of the session may read it; else its id. */
+/** Shows the name of a key, or its id when the session's key cannot read keys. */
 export function KeyName({ id }: { readonly id: string }) {
   const mayRead = useMay()('keys:read')
   const key = useQuery({

@@ -1,4 +1,4 @@
-/** Links from an id to the page of what it names. Without the right to see that page they are text. */
+/** Links from an id to its page. A key that cannot view that page sees plain text. */
 import type { Scope } from '@countersign/contract'
 import { Anchor } from '@mantine/core'
 import { Link, type LinkProps } from '@tanstack/react-router'
@@ -25,7 +25,7 @@ export function KeyLink(props: ObjectLinkProps) {
   return <ObjectLink {...props} scope="keys:read" to={{ to: '/keys' }} />
 }
 
-/** There is no page of the policy that stands for none. */
+/** The default policy stands for no policy and has no page. */
 export function PolicyLink(props: ObjectLinkProps) {
   if (props.id === DEFAULT_POLICY) return <span className="mono">{props.id}</span>
   return <ObjectLink {...props} scope="policies:read" to={{ to: '/policies/$id', params: { id: props.id } }} />

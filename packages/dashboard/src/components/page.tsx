@@ -6,18 +6,18 @@ import { Notice } from './notice'
 
 export interface PageProps {
   readonly title: string
-  /** Shown in the place of the title, where that is more than a text. */
+  /** Shown instead of the title. */
   readonly heading?: ReactNode
-  /** One sentence: what this page is for. */
+  /** One sentence that says what the page is for. */
   readonly lead?: ReactNode
-  /** Buttons at the right of the title. */
+  /** Buttons to the right of the title. */
   readonly actions?: ReactNode
-  /** What the key of the session needs to see the page. */
+  /** The scopes that the session's key needs to view the page. */
   readonly scopes?: readonly Scope[]
   readonly children: ReactNode
 }
 
-/** A page: its title is the title of the window, and a screen reader starts there. */
+/** A page. It sets the title of the window, and focuses its heading, where a screen reader starts. */
 export function Page({ title, heading, lead, actions, scopes = [], children }: PageProps) {
   const ref = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
@@ -50,13 +50,13 @@ export function Page({ title, heading, lead, actions, scopes = [], children }: P
 
 function MissingScopes({ scopes }: { readonly scopes: readonly Scope[] }) {
   return (
-    <Notice kind="info" title="Your key cannot see this page">
-      It lacks the scope {scopes.join(' and ')}. Sign in with a key that has it.
+    <Notice kind="info" title="Your key cannot view this page">
+      It is missing the scope {scopes.join(' and ')}. Sign in with a key that has it.
     </Notice>
   )
 }
 
-/** What a list says when it has nothing: why, and the one next step. */
+/** The content of an empty list: why it is empty, and the next step. */
 export function Empty({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
   return (
     <Center

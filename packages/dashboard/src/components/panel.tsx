@@ -4,12 +4,11 @@ import classes from './panel.module.css'
 
 export interface PanelProps {
   readonly title: string
-  /** At the right of the title. */
+  /** Shown to the right of the title. */
   readonly aside?: ReactNode
   readonly children: ReactNode
 }
 
-/** A titled part of a page. */
 export function Panel({ title, aside, children }: PanelProps) {
   const id = useId()
   return (
@@ -25,7 +24,7 @@ export function Panel({ title, aside, children }: PanelProps) {
   )
 }
 
-/** Names and values, one pair a row. A value of null is left out. */
+/** A list of names and values. Rows with the value null are left out. */
 export function Facts({ facts }: { readonly facts: readonly (readonly [name: string, value: ReactNode])[] }) {
   return (
     <dl className={classes.facts}>

@@ -6,9 +6,9 @@ import { DialogButtons } from './dialog'
 import { ErrorNotice } from './notice'
 import { type OnceSecret, SecretOnce } from './secret-once'
 
-/** How long an old secret may stay valid, in seconds. The server takes up to 7 days. */
+/** How long the old secret may stay valid, in seconds. The server accepts up to 7 days. */
 const GRACES = [
-  [0, 'not at all: after a leak'],
+  [0, 'not at all (after a leak)'],
   [900, '15 minutes'],
   [3_600, '1 hour'],
   [86_400, '1 day'],
@@ -21,13 +21,13 @@ export interface RotateDialogProps {
   readonly title: string
   readonly opened: boolean
   readonly onClose: () => void
-  /** What is rotated, and what the old secret does meanwhile. */
+  /** What is rotated, and what happens to the old secret. */
   readonly explanation: string
-  /** @param key of all tries of this form, as `once` takes it */
+  /** @param key the same for every attempt of this form: see `once` */
   readonly rotate: (graceSeconds: number, key: string) => Promise<OnceSecret>
 }
 
-/** Asks for how long the old secret is to stay valid, makes a new one, and shows it once. */
+/** Asks how long the old secret stays valid, creates a new one, and shows it once. */
 export function RotateDialog({ title, opened, onClose, explanation, rotate }: RotateDialogProps) {
   return (
     <SecretOnce title={title} opened={opened} onClose={onClose}>
@@ -42,7 +42,7 @@ export function RotateDialog({ title, opened, onClose, explanation, rotate }: Ro
   )
 }
 
-/** `at once`, or `in 1 day`: when the old secret ends. */
+/** Says when the old secret ends: `at once`, or `in 1 day`. */
 export function endOfGrace(seconds: number): string {
   const name = GRACES.find(([length]) => length === seconds)?.[1]
   return seconds === 0 ? 'at once' : `in ${name ?? `${seconds} seconds`}`

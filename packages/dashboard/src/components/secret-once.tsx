@@ -5,23 +5,23 @@ import { Dialog, type DialogProps } from './dialog'
 import { Notice } from './notice'
 import classes from './secret-once.module.css'
 
-/** A secret that the server has just told. */
+/** A secret that the server has just returned. */
 export interface OnceSecret {
   readonly title: string
-  /** Undefined when the answer that had it was lost: a repeated call tells it no more. */
+  /** Undefined when the response was lost: a repeated call does not return the secret again. */
   readonly secret: string | undefined
-  /** What it is for, or what becomes of the one before it. */
+  /** What the secret is for, or when the old one ends. */
   readonly note: string
 }
 
 export interface SecretOnceProps extends Omit<DialogProps, 'isSticky' | 'children'> {
-  /** The form. It hands over the secret that it gets, and must not keep it. */
+  /** The form. It passes the secret to `show` and must not keep it. */
   readonly children: (show: (secret: OnceSecret) => void) => ReactNode
 }
 
 /**
- * A dialog with a form that makes a secret. Afterwards it shows the secret, this once: it is kept in the state of this dialog
- * alone, until somebody closes it.
+ * A dialog with a form that creates a secret, and then shows the secret once. Only the state of this dialog holds the secret,
+ * until the dialog is closed.
  */
 export function SecretOnce({ title, opened, onClose, size, children }: SecretOnceProps) {
   const [shown, setShown] = useState<OnceSecret | null>(null)
@@ -45,15 +45,15 @@ export function SecretOnce({ title, opened, onClose, size, children }: SecretOnc
 function Secret({ shown, onClose }: { readonly shown: OnceSecret; readonly onClose: () => void }) {
   const ref = useRef<HTMLElement>(null)
   const close = useRef<HTMLButtonElement>(null)
-  // What had the focus is gone with the form.
+  // The focused element disappeared with the form.
   useEffect(() => (ref.current ?? close.current)?.focus(), [])
   const { note, secret } = shown
   if (secret === undefined)
     return (
       <Stack gap="md">
         <Text>{note}</Text>
-        <Notice kind="warning" title="The first answer was lost, and the secret with it">
-          It was made, and is told only once. Rotate it to get a new one.
+        <Notice kind="warning" title="The response was lost, and the secret with it">
+          The secret was created, but it is shown only once. Rotate it to get a new one.
         </Notice>
         <Group justify="flex-end">
           <Button ref={close} onClick={onClose}>
@@ -68,8 +68,8 @@ function Secret({ shown, onClose }: { readonly shown: OnceSecret; readonly onClo
       <code className={classes.secret} ref={ref} tabIndex={-1}>
         {secret}
       </code>
-      <Notice kind="warning" title="It is never shown again">
-        Copy it now, to where it is used or to a store of secrets. If it gets lost, rotate it: that makes a new one.
+      <Notice kind="warning" title="You won’t see this secret again">
+        Copy it now and store it safely, such as in a secret manager. If you lose it, rotate it to get a new one.
       </Notice>
       <Group justify="flex-end" gap="xs">
         <CopyButton text={secret} label="Copy" size="sm" />

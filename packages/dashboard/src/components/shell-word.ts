@@ -1,4 +1,4 @@
-/** One word for a POSIX shell. Between single quotes a shell takes every character for itself, but for the quote. */
+/** Quotes a text as one word for a POSIX shell. Between single quotes, only the quote itself is special. */
 export function shellWord(text: string): string {
   return /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

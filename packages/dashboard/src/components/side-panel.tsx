@@ -5,17 +5,17 @@ export interface SidePanelProps {
   readonly title: string
   readonly isOpen: boolean
   readonly onClose: () => void
-  /** It is made anew each time the panel opens. */
+  /** Mounted again each time the panel opens. */
   readonly children: ReactNode
 }
 
-/** Something beside the page, for a moment. */
+/** A panel that slides over the right side of the page. */
 export function SidePanel({ title, isOpen, onClose, children }: SidePanelProps) {
   return (
     <Drawer.Root opened={isOpen} onClose={onClose} position="right" size="lg" transitionProps={{ duration: 0 }}>
       <Drawer.Overlay />
       <Drawer.Content>
-        {/* A dialog has no banner. */}
+        {/* A dialog has no banner landmark. */}
         <Drawer.Header role="presentation">
           <Drawer.Title fw={650} fz="lg" style={{ overflowWrap: 'anywhere' }}>
             {title}

@@ -1,4 +1,4 @@
-/** Times as people read them, with the exact one at hand. */
+/** Times in words, each with the exact time as its title. */
 import { useEffect, useState } from 'react'
 
 const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
@@ -9,24 +9,24 @@ const UNITS = [
   ['second', 1],
 ] as const
 
-/** `3 minutes ago`, `in 2 hours`. */
+/** Writes `3 minutes ago` or `in 2 hours`. */
 function relativeTime(at: string, nowMs = Date.now()): string {
   const seconds = (Date.parse(at) - nowMs) / 1000
   const [unit, size] = UNITS.find(([, length]) => Math.abs(seconds) >= length) ?? (['second', 1] as const)
   return RELATIVE.format(Math.trunc(seconds / size), unit)
 }
 
-/** `2026-11-21 10:00:00` in the time of the browser. */
+/** Writes `2026-11-21 10:00:00` in the browser's time zone. */
 export function localTime(at: string): string {
   const date = new Date(at)
   const two = (value: number) => String(value).padStart(2, '0')
-  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+  const day = `${String(date.getFullYear()).padStart(4, '0')}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`
 }
 
-/** A moment, relative to now. Its title is the exact one. */
+/** A time relative to now. */
 export function Ago({ at }: { readonly at: string }) {
-  // What has just been read is newer than the last renewal.
+  // A time that has just been read may be newer than the last tick.
   const now = Math.max(useNow(), Date.now())
   return (
     <time dateTime={at} title={at}>
@@ -35,7 +35,7 @@ export function Ago({ at }: { readonly at: string }) {
   )
 }
 
-/** A moment as the clock of the browser shows it. */
+/** A time in the browser's time zone. */
 export function At({ at }: { readonly at: string }) {
   return (
     <time dateTime={at} title={at}>
@@ -44,7 +44,7 @@ export function At({ at }: { readonly at: string }) {
   )
 }
 
-/** The present time, renewed while a page shows it. */
+/** Returns the current time, and updates it while the component is mounted. */
 export function useNow(everyMs = 10_000): number {
   const [now, setNow] = useState(() => Date.now())
   useEffect(() => {

@@ -2,7 +2,10 @@ import type { ReactNode } from 'react'
 import { visibleText } from './invisible'
 import classes from './two-lines.module.css'
 
-/** A cell with a quieter second line. What is too long ends in `…`; its title has the whole. Texts hide no character. */
+/**
+ * A cell with a quieter second line. A text that is too long ends in `…`, and its title holds all of it. In the main column of
+ * a list, both texts wrap instead.
+ */
 export function TwoLines({ first, second }: { readonly first: ReactNode; readonly second: ReactNode }) {
   return (
     <div className={classes.cell}>

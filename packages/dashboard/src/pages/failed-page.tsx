@@ -1,17 +1,26 @@
-import { Button, Container, Stack, Title } from '@mantine/core'
+import { Button, Container, Group, Stack, Title } from '@mantine/core'
 import { ErrorNotice } from '../components/notice'
 
-/** Shown in the place of a page that has a fault. */
+/** Replaces a page that crashed. The menu stays. */
 export function FailedPage({ error }: { readonly error: unknown }) {
   return (
-    <Container size="xs" py="xl" component="main">
-      <Stack>
-        <Title order={1}>This page has failed</Title>
-        <ErrorNotice error={error} title="A fault in the dashboard. Nothing was changed by it." />
+    <Stack>
+      <Title order={1}>Something went wrong on this page</Title>
+      <ErrorNotice error={error} title="The dashboard has a bug here. Nothing was changed." />
+      <Group>
         <Button variant="default" onClick={() => window.location.reload()}>
-          Load it again
+          Reload
         </Button>
-      </Stack>
+      </Group>
+    </Stack>
+  )
+}
+
+/** The same, where there is no menu. */
+export function FailedWindow({ error }: { readonly error: unknown }) {
+  return (
+    <Container size="xs" py="xl" component="main">
+      <FailedPage error={error} />
     </Container>
   )
 }

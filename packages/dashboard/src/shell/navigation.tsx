@@ -1,4 +1,4 @@
-/** The pages, in the order of the menu. */
+/** The menu. */
 import type { Scope } from '@countersign/contract'
 import {
   BeakerIcon,
@@ -24,13 +24,13 @@ interface Item {
   readonly to: string
   readonly label: string
   readonly icon: typeof KeyIcon
-  /** What the key needs for the page to show anything. */
+  /** The scope that the key needs for the page. */
   readonly scope?: Scope
 }
 
 const GROUPS: readonly { readonly name: string; readonly items: readonly Item[] }[] = [
   {
-    name: 'Watch',
+    name: 'Monitor',
     items: [
       { to: '/', label: 'Overview', icon: HomeIcon, scope: 'decisions:read' },
       { to: '/decisions', label: 'Decisions', icon: ListUnorderedIcon, scope: 'decisions:read' },
@@ -40,7 +40,7 @@ const GROUPS: readonly { readonly name: string; readonly items: readonly Item[] 
     ],
   },
   {
-    name: 'Rule',
+    name: 'Control',
     items: [
       { to: '/policies', label: 'Policies', icon: LawIcon, scope: 'policies:read' },
       { to: '/simulator', label: 'Simulator', icon: BeakerIcon, scope: 'policies:read' },
@@ -58,7 +58,7 @@ const GROUPS: readonly { readonly name: string; readonly items: readonly Item[] 
   },
 ]
 
-/** Where somebody begins who may not see the overview: at the first page that shows something. */
+/** Returns the start page of a key that cannot see the overview: the first page that it can see. */
 export function firstPage(may: (scope: Scope) => boolean): string {
   const items = GROUPS.flatMap((group) => group.items)
   return items.find(({ scope }) => scope !== undefined && may(scope))?.to ?? '/get-started'

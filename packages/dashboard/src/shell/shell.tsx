@@ -1,4 +1,4 @@
-/** What is around every page: the menu, the colour scheme, and who is signed in. */
+/** The frame of every page: the menu, the colour scheme, and the session. */
 import {
   ActionIcon,
   AppShell,
@@ -15,12 +15,14 @@ import { MoonIcon, SunIcon } from '@primer/octicons-react'
 import { useMutation } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
+import { useAway } from '../api/away'
 import { signOut } from '../api/client'
 import { replaceSession } from '../api/query-client'
 import { visibleText } from '../components/invisible'
 import { Logo } from '../components/logo'
 import { Notice } from '../components/notice'
 import { useSession } from '../session'
+import { forgetUnsentNotes } from '../unsent-notes'
 import { Navigation } from './navigation'
 import classes from './shell.module.css'
 
@@ -34,7 +36,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       transitionDuration={0}
     >
       <a href="#main" className={classes.skip}>
-        Skip to the page
+        Skip to content
       </a>
       <AppShell.Header>
         <Group h="100%" px={{ base: 'xs', sm: 'md' }} gap="xs" justify="space-between" wrap="nowrap">
@@ -44,7 +46,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
               onClick={menu.toggle}
               hiddenFrom="sm"
               size="sm"
-              aria-label={isOpen ? 'Close the menu' : 'Open the menu'}
+              aria-label={isOpen ? 'Close menu' : 'Open menu'}
               aria-expanded={isOpen}
             />
             <Link
@@ -52,7 +54,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
               style={{ display: 'flex', gap: 8, alignItems: 'center', color: 'inherit', textDecoration: 'none' }}
             >
               <Logo />
-              <Text fw={650} size="lg">
+              <Text fw={650} size="lg" className={classes.product}>
                 Countersign
               </Text>
             </Link>
@@ -68,6 +70,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       </AppShell.Navbar>
       <AppShell.Main id="main">
         <div style={{ maxWidth: '84rem', margin: '0 auto' }}>
+          <Away />
           <OtherKey />
           {children}
         </div>
@@ -85,7 +88,7 @@ function ColorScheme() {
       color="gray"
       size="lg"
       onClick={() => setColorScheme(isDark ? 'light' : 'dark')}
-      aria-label={isDark ? 'Use light colours' : 'Use dark colours'}
+      aria-label={isDark ? 'Use light theme' : 'Use dark theme'}
     >
       {isDark ? <SunIcon size={20} /> : <MoonIcon size={20} />}
     </ActionIcon>
@@ -94,9 +97,15 @@ function ColorScheme() {
 
 function SignedInAs() {
   const { key } = useSession()
-  // If the server cannot be reached, the session is still there: nothing says otherwise.
-  const end = useMutation({ mutationFn: signOut, onSuccess: () => replaceSession(null) })
-  const scopes = key.scopes.includes('*') ? 'It may do everything.' : `Its scopes: ${key.scopes.join(', ')}.`
+  // If the server is unreachable, the page stays signed in, because the session still exists.
+  const end = useMutation({
+    mutationFn: signOut,
+    onSuccess() {
+      forgetUnsentNotes()
+      replaceSession(null)
+    },
+  })
+  const scopes = key.scopes.includes('*') ? 'It has every scope.' : `Its scopes: ${key.scopes.join(', ')}.`
   return (
     <>
       <Text
@@ -116,19 +125,32 @@ function SignedInAs() {
   )
 }
 
-/** Says that the page has become one of another key: somebody has signed in with it in another window. */
+/** Says why the page does not update, and that the user does not need to act. */
+function Away() {
+  if (!useAway()) return null
+  return (
+    <Box mb="md">
+      <Notice kind="warning" title="The server is not responding">
+        {navigator.onLine ? 'It is stopped, still starting, or unreachable.' : 'This device is offline.'} The data on
+        this page may be out of date. It updates as soon as the server responds.
+      </Notice>
+    </Box>
+  )
+}
+
+/** Says that the page now uses another key, because another window has signed in with it. */
 function OtherKey() {
   const { key } = useSession()
   const [knownId, setKnownId] = useState(key.id)
   if (key.id === knownId) return null
   return (
     <Box mb="md">
-      <Notice kind="warning" title="Somebody has signed in with another key in this browser" isUrgent>
+      <Notice kind="warning" title="This browser is now signed in with another key" isUrgent>
         <Text size="sm" mb="xs">
-          This page is now one of the key {visibleText(key.name)}. What you did last was not sent.
+          This page now uses the key {visibleText(key.name)}. Your last action was not sent.
         </Text>
         <Button size="xs" variant="default" onClick={() => setKnownId(key.id)}>
-          Go on
+          Continue
         </Button>
       </Notice>
     </Box>

@@ -4,7 +4,7 @@ import { useMay } from '../session'
 
 const COUNTED = 100
 
-/** How many decisions await a review, as text; null for none, undefined while nobody knows. */
+/** Returns the number of pending reviews as text; null for none, undefined while unknown. */
 export function useWaitingReviews(): string | null | undefined {
   const mayRead = useMay()('decisions:read')
   const { data } = useQuery({

@@ -12,15 +12,15 @@ import {
 import type { ConsistencyProof, Jwks } from '@countersign/contract'
 import { trustedKeys } from './ed25519'
 
-/** The note of a checkpoint that somebody has kept. */
+/** The note of a saved checkpoint. */
 export interface KeptNote extends Checkpoint {
   /** Null for the root log. */
   readonly log: string | null
-  /** Whether a key that is published now has signed it. */
+  /** Whether a currently published key has signed it. */
   readonly isSigned: boolean
 }
 
-/** @returns null when it is no note of a checkpoint of an audit log @throws CannotVerifyError */
+/** @returns null when the text is not a checkpoint note of an audit log @throws CannotVerifyError */
 export async function readKeptNote(text: string, jwks: Jwks): Promise<KeptNote | null> {
   try {
     const note = parseNote(`${text.trim()}\n`)
@@ -36,17 +36,17 @@ export async function readKeptNote(text: string, jwks: Jwks): Promise<KeptNote |
 }
 
 /**
- * The newest checkpoint of the log of a kept note.
+ * Returns the newest checkpoint of the log that a saved note belongs to.
  *
- * @param proof from the server, from the size of the kept note on
- * @returns null when the proof does not show that the log goes on from the note
+ * @param proof the server's proof, starting at the size of the note
+ * @returns null when the proof does not show that the log continues from the note
  * @throws CannotVerifyError
  */
 export function newestAfter(kept: KeptNote, proof: ConsistencyProof, jwks: Jwks): Promise<Checkpoint | null> {
   return verifyContinuation(kept, proof, trustedKeys(jwks)).catch(ifNot(ProofError, null))
 }
 
-/** What to make of an error of this kind; others are thrown on. */
+/** Returns a handler that turns errors of this kind into the value, and throws others. */
 function ifNot<Value>(kind: new (...args: never[]) => Error, value: Value): (error: unknown) => Value {
   return (error) => {
     if (!(error instanceof kind)) throw error

@@ -2,25 +2,25 @@ import { type Checkpoint, canonicalEntry, ProofError, verifyEntryProof } from '@
 import type { AuditEntry, DecisionProof, EntryProof, Jwks } from '@countersign/contract'
 import { trustedKeys } from './ed25519'
 
-/** Whether an entry is proved to be in the audit log, and if not, why. */
+/** Whether an entry is proved to be in the audit log, and if not, why not. */
 export type Verdict =
   | {
       readonly isProved: true
       readonly entry: AuditEntry
-      /** Of the entry's log. */
+      /** The checkpoint of the entry's log. */
       readonly checkpoint: Checkpoint
-      /** As the server sent it. */
+      /** The note of that checkpoint, as the server sent it. */
       readonly note: string
-      /** The signed one, which covers the other. */
+      /** The signed checkpoint of the root log, which covers the other. */
       readonly root: Checkpoint
     }
   | { readonly isProved: false; readonly entry: AuditEntry; readonly why: string }
 
 /**
- * Verifies entries as a page shows them: a proof of anything else is no proof of them.
+ * Verifies the entries that a page shows. A proof of a differing entry does not count.
  *
- * @param shown by the page, all members
- * @param proof from the server
+ * @param shown the entries with all their members
+ * @param proof the server's proofs
  * @throws CannotVerifyError
  */
 export function verifyEntries(shown: readonly AuditEntry[], proof: DecisionProof, jwks: Jwks): Promise<Verdict[]> {
@@ -38,12 +38,12 @@ export function verifyEntries(shown: readonly AuditEntry[], proof: DecisionProof
   )
 }
 
-/** @throws ProofError when there is none of exactly this entry */
+/** @throws ProofError when there is no proof of exactly this entry */
 function proofOf(entry: AuditEntry, { data }: DecisionProof): EntryProof {
   const proof = data.find((one) => one.entry.id === entry.id)
-  if (proof === undefined) throw new ProofError('The server has no proof of it.')
+  if (proof === undefined) throw new ProofError('The server has no proof for this entry.')
   if (textOf(proof.entry) !== textOf(entry))
-    throw new ProofError('The proof is of another entry than the one that is shown here.')
+    throw new ProofError('The proof is for a different entry than the one shown here.')
   return proof
 }
 

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 
 const SOURCE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** The rules that another colour scheme can break: all else is the same in light and dark. They take the most time. */
+/** The rules whose result depends on the colour scheme. They take the most time. */
 const ABOUT_COLOURS = ['color-contrast', 'link-in-text-block']
 
 export const ONLY_COLOURS: RunOptions = { runOnly: ABOUT_COLOURS }
@@ -14,12 +14,12 @@ export const ALL_BUT_COLOURS: RunOptions = {
 }
 
 /**
- * What axe finds wrong with the page, one line each.
+ * Returns the violations that axe finds on the page, one line each.
  *
- * @param within the elements to look at, as a CSS selector; the whole page when absent
+ * @param within the elements to check, as a CSS selector; the whole page when absent
  */
 export async function violationsOf(page: Page, options: RunOptions = {}, within = 'html'): Promise<string[]> {
-  // By the protocol of the debugger: the content security policy of the page lets no foreign script in.
+  // Uses the debugger, because the content security policy blocks foreign scripts.
   await page.evaluate(SOURCE)
   const how = JSON.stringify({ resultTypes: ['violations'], ...options })
   const results = (await page.evaluate(`axe.run(${JSON.stringify(within)}, ${how})`)) as AxeResults

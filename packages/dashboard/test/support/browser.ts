@@ -1,40 +1,40 @@
-/** A real server and a real browser for the tests of pages. */
+/** A real server and a real browser for tests of pages. */
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { type RunningServer, type RunningServerOptions, runServer } from '../../../../server/test/running-server.js'
 import { ALL_BUT_COLOURS, ONLY_COLOURS, violationsOf } from './axe.js'
 
-/** The shell has no window of its own, and is faster. */
+/** The headless shell comes first because it is faster. */
 const EXECUTABLES = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium', '/usr/bin/google-chrome']
 const SCREENSHOTS = fileURLToPath(new URL('../../../../screenshots', import.meta.url))
 
 const executablePath = EXECUTABLES.find(existsSync)
 
-/** What a test of pages works with: one server and one browser for a file, and a fresh page and session for each test. */
+/** One server and one browser for a test file, with a new page and session for each test. */
 export interface Stage {
   readonly server: RunningServer
-  /** Signed in with the first key, unless the options say otherwise. */
+  /** The page, signed in with the first key unless `isSignedOut` is set. */
   readonly page: Page
   readonly context: BrowserContext
-  /** Requests to other hosts, and what the console complained of: none, at the end of each test. */
+  /** Requests to other hosts, and console errors. Each test must end without any. */
   readonly complaints: string[]
-  /** Opens a page by its path, and waits for its title. */
+  /** Opens a page by its path and waits for its heading. */
   open(path: string, title?: string): Promise<void>
-  /** A window of its own, signed in with this key. */
-  another(key: string): Promise<Page>
-  /** Writes a picture of the page to the ignored folder `screenshots`. */
+  /** Opens a separate window, signed in with this key. */
+  another(key: string, options?: BrowserContextOptions): Promise<Page>
+  /** Writes a screenshot to the ignored folder `screenshots`. */
   screenshot(name: string): Promise<void>
   /**
-   * Pictures of the page in light and in dark, and what axe says to both: nothing.
+   * Takes screenshots in light and in dark, and expects no violations from axe in either.
    *
    * @param within the elements that axe looks at, as a CSS selector; the whole page when absent
    */
   look(name: string, within?: string): Promise<void>
-  /** The same of a window of 320 px, in which nothing scrolls sideways. */
+  /** The same for a window of 320 px, in which nothing may scroll sideways. */
   narrow(name: string, within?: string): Promise<void>
 }
 
@@ -42,7 +42,7 @@ export interface StageOptions extends RunningServerOptions {
   readonly isSignedOut?: boolean
 }
 
-/** Nothing here needs a graphics card, which the processors would stand in for. */
+/** Without these, the processor would emulate a graphics card. */
 const FLAGS = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--disable-software-rasterizer']
 
 const VIEWPORT = { width: 1280, height: 800 }
@@ -65,7 +65,7 @@ export function stage(options: StageOptions = {}): Stage {
     if (!options.isSignedOut) await signIn(context, server, server.key)
   })
   afterEach(async () => {
-    // The context stays for its cache: what a page has kept goes.
+    // The context stays for its cache; the storage of its pages is cleared.
     for (const one of context.pages()) {
       if (one.url().startsWith(server.url)) await one.evaluate(() => localStorage.clear())
       await one.close()
@@ -78,12 +78,13 @@ export function stage(options: StageOptions = {}): Stage {
     await server?.stop()
   })
 
-  function newContext(): Promise<BrowserContext> {
+  function newContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
     return browser.newContext({
       colorScheme: 'light',
       viewport: VIEWPORT,
       baseURL: server.url,
       reducedMotion: 'reduce',
+      ...options,
     })
   }
 
@@ -117,8 +118,8 @@ export function stage(options: StageOptions = {}): Stage {
       const heading = page.getByRole('heading', { level: 1, ...(title !== undefined && { name: title }) })
       await heading.waitFor()
     },
-    async another(key) {
-      const other = await newContext()
+    async another(key, options) {
+      const other = await newContext(options)
       await signIn(other, server, key)
       return watched(other)
     },
@@ -147,13 +148,13 @@ export function stage(options: StageOptions = {}): Stage {
   }
 }
 
-/** @param flags more of them */
+/** @param flags additional flags of the browser */
 export function launchBrowser(...flags: readonly string[]): Promise<Browser> {
   if (executablePath === undefined) throw new Error('These tests need the Debian package chromium-headless-shell.')
   return chromium.launch({ executablePath, args: [...FLAGS, ...flags] })
 }
 
-/** Signs a context in as its pages do: with a request of the same origin. */
+/** Signs a context in as its pages do, with a request of the same origin. */
 export async function signIn(context: BrowserContext, server: RunningServer, key: string): Promise<void> {
   const answer = await context.request.post(`${server.url}/dashboard/session`, {
     data: { key },
@@ -162,7 +163,7 @@ export async function signIn(context: BrowserContext, server: RunningServer, key
   expect(answer.status()).toBe(201)
 }
 
-/** Pages show times relative to the clock of the browser, so the server has the same one. */
+/** A server clock that equals the browser's, because pages show relative times. */
 function systemTime(): NonNullable<RunningServerOptions['clock']> {
   const real = {
     now: () => new Date(),

@@ -1,4 +1,4 @@
-/** A server on which every text that somebody can choose is hostile. */
+/** A server on which every text that a user or agent can choose is hostile. */
 import { succeed } from '../../../../server/test/api/refunds.js'
 import type { Answer, RunningServer } from '../../../../server/test/running-server.js'
 import { type Filled, NOBODY } from './fill.js'
@@ -7,7 +7,7 @@ import { NAUGHTY, XSS } from './hostile-strings.js'
 const AGENT = 'agent:hostile'
 const CHUNK = 60
 
-/** At most so long as a name may be. */
+/** Cuts a text to the longest valid name. */
 const nameOf = (text: string, i: number) => `${i} ${text}`.slice(0, 120)
 
 export async function fillHostile(server: RunningServer): Promise<Filled> {
@@ -48,15 +48,13 @@ export async function fillHostile(server: RunningServer): Promise<Filled> {
     const context = Object.fromEntries(strings.map((text, i) => [`s${i}`, text]))
     decided.push(await must('/v1/decisions', { agent_id: AGENT, action: `act${at / CHUNK}`, context }))
   }
-  // As resources, where they may be one.
+  // As resources, where they are valid.
+  const ofResource = (text: string, i: number) =>
+    call('/v1/decisions', { agent_id: AGENT, action: `act${i % XSS.length}`, resource: `x:${text}`.slice(0, 200) })
   let resources = 0
-  for (const [i, text] of all.entries()) {
-    const answer = await call('/v1/decisions', {
-      agent_id: AGENT,
-      action: `act${i % XSS.length}`,
-      resource: `x:${text}`.slice(0, 200),
-    })
-    if (answer.status === 200) resources += 1
+  for (let at = 0; at < all.length; at += CHUNK) {
+    const answers = await Promise.all(all.slice(at, at + CHUNK).map((text, i) => ofResource(text, at + i)))
+    resources += answers.filter(({ status }) => status === 200).length
   }
   if (resources < 300) throw new Error(`Only ${resources} of the strings may be a resource.`)
 

@@ -1,4 +1,4 @@
-/** A server as it looks in use: something of everything that a page shows. */
+/** A server in use, with examples of everything that a page shows. */
 
 import { createPolicy, decide, makeKey, REFUNDS, succeed } from '../../../../server/test/api/refunds.js'
 import type { RunningServer } from '../../../../server/test/running-server.js'
@@ -13,9 +13,9 @@ export interface Filled {
   readonly suspendedId: string
 }
 
-/** A port of this machine at which nobody answers: no delivery leaves it. */
+/** A port of this machine without a listener, so that no delivery leaves the machine. */
 export const NOBODY = 'http://127.0.0.1:9'
-/** For a server to take it. */
+/** How the server must be configured for that URL. */
 export const LOCAL_WEBHOOKS = { webhookAllowPrivate: true } as const
 
 const AGENT = 'agent:support-7'
@@ -62,7 +62,7 @@ export async function fill(server: RunningServer): Promise<Filled> {
   }
 }
 
-/** Every page, by the name of its picture. */
+/** Every page, by the name of its screenshot. */
 export function pagesOf(filled: Filled): Readonly<Record<string, string>> {
   return {
     overview: '/',

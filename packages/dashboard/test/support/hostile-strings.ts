@@ -1,7 +1,7 @@
-/** What an agent, or whoever writes a name, could send to break a page or to run a script in it. */
+/** Strings that an agent or a user could send to break a page or to run a script in it. */
 import LIST from 'big-list-of-naughty-strings/blns.json' with { type: 'json' }
 
-/** Sets a mark, so that a script that ran is noticed. */
+/** Sets a mark that shows that a script has run. */
 const RUN = 'window.__ran=1'
 
 const PAYLOADS = [
@@ -19,7 +19,7 @@ const PAYLOADS = [
   `<link rel=stylesheet href="data:text/css,*{background:url(//evil.example)}">`,
 ] as const
 
-/** As they stand, and breaking out of an attribute, a script, a comment, or a template. */
+/** Each as it is, and breaking out of an attribute, a script, a comment or a template. */
 const WRAPPERS = [
   (text: string) => text,
   (text: string) => `">${text}`,
@@ -28,14 +28,14 @@ const WRAPPERS = [
   (text: string) => `\`\${'${text}'}\``,
 ] as const
 
-/** 60 strings that would run a script, or load something, where text is taken for markup. */
+/** 60 strings that would run a script, or load something, if text were parsed as markup. */
 export const XSS: readonly string[] = PAYLOADS.flatMap((payload) => WRAPPERS.map((wrap) => wrap(payload)))
 
-/** Directions, marks and joins that hide text, in addition to those of the list. */
+/** Directions, marks and joiners that hide text, in addition to those of the list. */
 const HIDING = Array.from({ length: 60 }, (_, i) => {
   const marks = ['\u202e', '\u2066', '\u200b', '\u00ad', '\ufeff', '\u2028', '\u3164', '\u034f', '\u200d', '\ue000']
   return `pay ${marks[i % marks.length]}${i} EUR`
 })
 
-/** More than 500 strings that break what takes text for something else. */
+/** More than 500 strings that break programs which misinterpret text. */
 export const NAUGHTY: readonly string[] = [...LIST, ...HIDING].filter((text) => text !== '' && text.isWellFormed())

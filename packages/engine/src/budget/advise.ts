@@ -4,7 +4,7 @@ import { shortenText } from '../shorten.js'
 import type { AskedBudget, BudgetNeed } from './asked-budget.js'
 import { type BudgetViolation, leftOf } from './violation.js'
 
-/** What the caller may do after a budget violation. It learns what is left, but not the limit. */
+/** Returns what the caller may do after a budget violation. It reveals what is left, but not the limit. */
 export function adviseOnViolation(violation: BudgetViolation, decisionId: string): Advice {
   const { need, unit } = violation.budget
   switch (violation.reason_code) {
@@ -23,8 +23,8 @@ export function adviseOnViolation(violation: BudgetViolation, decisionId: string
 }
 
 /**
- * A smaller amount is of no use to a budget that takes the same each time, and waiting is of none when the amount alone
- * is more than the limit or when the budget never begins anew.
+ * A smaller amount does not help when the budget takes the same amount each time. Waiting does not help when the amount
+ * alone exceeds the limit, or when the budget never restarts.
  */
 function adviseOnRoom({ effect, budget, balance }: BudgetViolation, decisionId: string): Advice {
   const isTooMuch = (budget.amount ?? 0n) > budget.limit
@@ -54,7 +54,7 @@ function nameOf({ period }: AskedBudget): string {
   return period === 'total' ? 'budget' : `${period} budget`
 }
 
-/** `2026-12-01` for midnight, else `2026-11-21 11:00 UTC`. */
+/** Writes `2026-12-01` for midnight, otherwise `2026-11-21 11:00 UTC`. */
 function formatTime(timestamp: string): string {
   const [day, time = ''] = timestamp.split('T')
   return time.startsWith('00:00') ? `${day}` : `${day} ${time.slice(0, 5)} UTC`

@@ -121,7 +121,7 @@ describe('the reason', () => {
 })
 
 describe('the advice', () => {
-  it('names what is left and when the budget begins anew', () => {
+  it('names what is left and when the budget begins again', () => {
     expect(violate({}).advice).toEqual({
       retry: 'after',
       after: '2026-12-01T00:00:00.000Z',
@@ -211,7 +211,7 @@ describe('the advice', () => {
     const denied = { ...evaluation, effect: 'deny' as const, reason_code: 'too_many_reviews' as const }
     expect(adviseOn(denied, request, DECISION)).toEqual({
       retry: 'never',
-      message: `Too many requests wait for a person already. ${GIVE_UP}`,
+      message: `Too many requests are already waiting for a person. ${GIVE_UP}`,
     })
   })
 

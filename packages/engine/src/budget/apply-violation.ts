@@ -14,7 +14,7 @@ const EACH: Readonly<Record<BudgetPeriod, string>> = {
   total: 'in all',
 }
 
-/** The evaluation after a budget violation: the policy of that budget and its winning rule decide. */
+/** Returns the evaluation after a budget violation: the policy of that budget and its winning rule decide. */
 export function applyBudgetViolation(evaluation: Evaluation, violation: BudgetViolation): Evaluation {
   const { effect, reason_code, budget } = violation
   return {

@@ -99,6 +99,25 @@ describe('which budgets are asked', () => {
     expect(idsOf([policy('pol_a', 'allow')], 'approval')).toEqual(['pol_a'])
   })
 
+  it('for a review: those now that would refuse every approval', () => {
+    const of = (limit: number, changes: Partial<Budget> = {}): Partial<EnginePolicy> => ({
+      budget: { ...BUDGET, limit, ...changes },
+    })
+    const policies = [
+      policy('pol_a', 'allow', of(42.4)),
+      policy('pol_b', 'review', of(42.4)),
+      policy('pol_c', 'review', of(42.5)),
+      policy('pol_d', 'review', of(42.4, { on_exceed: 'review' })),
+      policy('pol_e', 'review', of(42.4, { actions: ['email.*'] })),
+      policy('pol_f', 'review', of(42.4, { currency: 'context.amount' })),
+      policy('pol_g', 'log', of(42.4)),
+      policy('pol_h', 'review', of(0, { amount: 1 })),
+    ]
+    expect(idsOf(policies)).toEqual(['pol_a', 'pol_b', 'pol_h'])
+    expect(ask(policies).map(({ fault }) => fault)).toEqual(Array(3).fill('budget_exceeded'))
+    expect(ask(policies, 'approval').map(({ fault }) => fault)).not.toContain('budget_exceeded')
+  })
+
   it.each(['deny', 'log'] as const)('none for a %s, at approval neither', (effect) => {
     const policies = [policy('pol_a', effect), ...(effect === 'deny' ? [policy('pol_b', 'allow')] : [])]
     expect(idsOf(policies)).toEqual([])

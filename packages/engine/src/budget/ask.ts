@@ -10,11 +10,12 @@ import { periodAt } from './period.js'
 const NO_BUDGETS: readonly AskedBudget[] = []
 
 /**
- * The budgets that a request has to pass, in policy-id order, each with its account in the present period and with what
- * is at fault before its room is looked at.
+ * Returns the budgets that a request must pass, in policy-id order, each with its account in the present period and
+ * with any fault that exists before its room is checked.
  *
- * Of a decision that is being made only an allow reserves. At approval, where the request is evaluated again, a result of
- * review does too: the person who approves stands in for what the rules left open, not for the budgets.
+ * While a decision is being made, only an allow reserves. At approval, where the request is evaluated again, a review
+ * reserves too: the approver decides what the rules left open, not what the budgets refuse. So while a review is being
+ * created, only the budgets that would refuse every approval are asked.
  *
  * Source: docs/budgets.md "Which budgets apply", "When a budget is violated".
  */
@@ -24,13 +25,20 @@ export function askBudgets(
   facts: Facts,
   phase: 'decision' | 'approval',
 ): readonly AskedBudget[] {
-  if (evaluation.budgeted.length === 0 || (phase === 'decision' && evaluation.effect !== 'allow')) return NO_BUDGETS
-  return evaluation.budgeted
+  if (evaluation.budgeted.length === 0) return NO_BUDGETS
+  const asked = evaluation.budgeted
     .filter(({ budget }) => countsAction(budget, request.action))
     .map((rule) => askBudget(rule, request, facts))
+  if (phase === 'approval' || evaluation.effect === 'allow') return asked
+  return asked.filter(refusesEveryApproval).map((budget) => ({ ...budget, fault: 'budget_exceeded' }))
 }
 
-/** Whether a request for this action takes of the budget. */
+/** Whether the budget could not cover the amount even in an empty period, and may not be exceeded. */
+function refusesEveryApproval({ fault, amount, limit, on_exceed }: AskedBudget): boolean {
+  return fault === null && on_exceed === 'deny' && amount !== null && amount > limit
+}
+
+/** Whether a request for this action counts in the budget. */
 export function countsAction({ actions }: CompiledBudget, action: string): boolean {
   return actions === null || actions.some((pattern) => matchesPattern(pattern, action))
 }
@@ -66,7 +74,7 @@ function askBudget(
 
 type Asking = Pick<AskedBudget, 'amount' | 'reads_amount' | 'fault' | 'need'>
 
-/** Amount, unit and agent, in this order. */
+/** Checks amount, unit and agent, in this order. */
 function readAmount(budget: CompiledBudget, path: Path, request: EngineRequest, facts: Facts): Asking {
   const value = readPath(path, request, facts)
   if (!isBudgetAmount(value)) {
@@ -79,7 +87,7 @@ function readAmount(budget: CompiledBudget, path: Path, request: EngineRequest, 
   return { amount, reads_amount: true, ...registrationOf(budget, facts) }
 }
 
-/** What is wrong with the currency; null when nothing is. */
+/** Returns what is wrong with the currency; null when nothing is. */
 function unitNeed(budget: CompiledBudget, request: EngineRequest, facts: Facts): BudgetNeed | null {
   const value = readPath(budget.currency, request, facts)
   const isMissing = value === undefined || value === null
@@ -89,12 +97,12 @@ function unitNeed(budget: CompiledBudget, request: EngineRequest, facts: Facts):
 
 const UNIT = /^[A-Za-z0-9_-]{1,32}$/
 
-/** Only the case of ASCII letters does not count: the Kelvin sign, whose lower case is a k, is no K. */
+/** Only ASCII letters are compared without case: the Kelvin sign has the lower case k, but is not a K. */
 function isUnit(value: unknown, unitKey: string): boolean {
   return typeof value === 'string' && UNIT.test(value) && value.toLowerCase() === unitKey
 }
 
-/** An invented agent id would bring a fresh limit. */
+/** An unregistered agent could invent a new id to get a fresh limit. */
 function registrationOf({ scope }: CompiledBudget, { metadata }: Facts): Pick<AskedBudget, 'fault' | 'need'> {
   const isUnknownAgent = scope === 'agent' && metadata === null
   return { fault: isUnknownAgent ? 'agent_not_registered' : null, need: null }

@@ -13,17 +13,17 @@ const DEFAULT_CURRENCY = 'context.currency'
 /** A policy's budget, ready to be asked. */
 export interface CompiledBudget {
   readonly limit: bigint
-  /** As written. */
+  /** In the spelling of the policy. */
   readonly unit: string
-  /** In lower case: what names the account. */
+  /** In lower case, as in the key of the account. */
   readonly unitKey: string
   readonly period: BudgetPeriod
   /** Null when every action counts. */
   readonly actions: readonly Pattern[] | null
-  /** What each decision takes, or where the request says it. */
+  /** The amount of each decision, or the path at which the request gives it. */
   readonly amount: bigint | Path
   readonly currency: Path
-  /** Whether the request has to say the currency; else it is compared only when it is there. */
+  /** Whether the request must give the currency; otherwise it is compared only when present. */
   readonly needsCurrency: boolean
   readonly scope: 'policy' | 'agent'
   readonly onExceed: 'deny' | 'review'

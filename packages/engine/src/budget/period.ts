@@ -6,7 +6,7 @@ export interface PeriodBounds {
   readonly resets_at: string | null
 }
 
-/** The calendar period in which this moment lies. Weeks start on Monday. */
+/** Returns the calendar period that contains this moment. Weeks start on Monday. */
 export function periodAt(period: BudgetPeriod, at: Date): PeriodBounds {
   const year = at.getUTCFullYear()
   const month = at.getUTCMonth()

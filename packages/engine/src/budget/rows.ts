@@ -3,8 +3,8 @@ import type { AskedBudget } from './asked-budget.js'
 import { type Balance, leftOf, usedOf } from './violation.js'
 
 /**
- * What a decision shows of the budgets that it asked. `balances` are those of the accounts right after, `reserved` says
- * whether the decision took its amounts there.
+ * Returns the rows that a decision shows for the budgets that it asked. `balances` are those of the accounts right
+ * after; `reserved` says whether the decision took its amounts.
  */
 export function budgetRows(
   asked: readonly AskedBudget[],

@@ -1,23 +1,23 @@
 import type { AskedBudget, BudgetFault } from './asked-budget.js'
 
-/** What an account has taken, in whole numbers of 1e-6 units. */
+/** The amounts that an account has taken, in whole numbers of 1e-6 units. */
 export interface Balance {
   readonly spent: bigint
   readonly reserved: bigint
 }
 
-/** A budget that keeps a request from being allowed: it has no room, or the request lacks what it needs. */
+/** A budget that prevents an allow: it has no room, or the request lacks a fact that it needs. */
 export interface BudgetViolation {
   readonly effect: 'deny' | 'review'
-  readonly reason_code: BudgetFault | 'budget_exceeded'
+  readonly reason_code: BudgetFault
   readonly budget: AskedBudget
-  /** Of its account, before the request. */
+  /** The balance of its account before the request. */
   readonly balance: Balance
 }
 
 /**
- * The violation that decides: the first one that denies, else the first one that asks for review. Null when every budget
- * has room. `balances` are those of the accounts before the request, one for each budget.
+ * Returns the violation that decides: the first one that denies, otherwise the first one that requires a review. Null
+ * when every budget has room. `balances` has the balance of each budget's account before the request.
  *
  * Source: docs/budgets.md "When a budget is violated".
  */
@@ -41,7 +41,7 @@ function violationOf(budget: AskedBudget, balance: Balance): BudgetViolation | n
   return { effect: budget.on_exceed, reason_code: 'budget_exceeded', budget, balance }
 }
 
-/** What is neither spent nor reserved; 0 when more is used than the limit. */
+/** Returns the amount that is neither spent nor reserved; 0 when more than the limit is used. */
 export function leftOf({ limit }: Pick<AskedBudget, 'limit'>, balance: Balance): bigint {
   const left = limit - usedOf(balance)
   return left > 0n ? left : 0n

@@ -8,18 +8,18 @@ import { Level, outcomesOfBudget } from './level.js'
 import { ALLOW, ANY_EFFECT, DENY, effectsIn, NOTHING, type Outcomes, REVIEW } from './outcomes.js'
 import { RuleOutcomes } from './rule-outcomes.js'
 
-/** Whose requests are meant, and what the decision point knows of the agent now. */
+/** The agent in question, and what the decision point knows about it now. */
 export interface CapableAgent extends Omit<Facts, 'now'> {
   readonly agent_id: string
 }
 
 /**
- * Which effects a request of the agent for each of these actions can get: over every resource, context and clock, every
- * state of the budgets, and however many reviews are open. None that can occur is left out. Some that cannot may be named:
- * conditions are taken one by one, so that two which never hold together seem to. A fault of ours while evaluating, which
- * denies too, is left aside.
+ * Finds the effects that a request of the agent can get for each of these actions: over every resource, context and
+ * time, every state of the budgets, and any number of open reviews. It names every effect that can occur. It may also
+ * name some that cannot: conditions are judged one by one, so two conditions that exclude each other still seem
+ * possible. It ignores denials by internal errors.
  *
- * To find out takes up to `maxSteps` for each action, as an evaluation does; once they are over, every effect is named.
+ * The search takes up to `maxSteps` for each action, like an evaluation; once they are used up, every effect is named.
  * Yields between its parts.
  *
  * Source: docs/decisions.md "What an agent can ever get".
@@ -40,7 +40,7 @@ export function* capabilitiesInParts(
   return capabilities
 }
 
-/** Goes through rules in the order of evaluation, until a priority at which some policy matches every request. */
+/** Visits rules in the order of evaluation, down to a priority at which some policy matches every request. */
 function* outcomesFor(
   set: PolicySet,
   agent: CapableAgent,
@@ -75,13 +75,16 @@ function* outcomesFor(
   return withOtherDenies(found, evaluation.isOver)
 }
 
-/** What becomes of an allow of this policy. */
+/** Returns the possible results of an allow by this policy. */
 function afterBudget({ budget }: CompiledPolicy, { metadata }: CapableAgent, action: string): Outcomes {
   if (budget === null || !countsAction(budget, action)) return ALLOW
   return outcomesOfBudget(budget, metadata !== null)
 }
 
-/** Nothing matched, no place for one more review, or an evaluation that takes too long. */
+/**
+ * Adds the denials without a matching rule: no match, no slot for another review, and an evaluation that takes too
+ * long.
+ */
 function withOtherDenies(found: Outcomes, canTakeTooLong: boolean): Outcomes {
   return (found & (NOTHING | REVIEW)) !== 0 || canTakeTooLong ? found | DENY : found
 }

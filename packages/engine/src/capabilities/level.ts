@@ -1,15 +1,18 @@
 import type { CompiledBudget } from '../budget/compiled-budget.js'
 import { ALLOW, DENY, LOG, MostRestrictive, NOTHING, type Outcomes, outcomeOf } from './outcomes.js'
 
-/** What the policies of one priority decide together, each free to say what it can whatever the others say. */
+/**
+ * The combined result of the policies of one priority, each of which can have any of its results independently of the
+ * others.
+ */
 export class Level {
   private readonly evaluated = new MostRestrictive()
-  /** While the evaluation is an allow: only then are budgets asked. */
+  /** Results while the evaluation is an allow: only then are budgets asked. */
   private readonly allowed = new MostRestrictive()
 
   /**
-   * @param said what the rules of a policy can say
-   * @param budgeted what becomes of its allow
+   * @param said the possible results of the rules of a policy
+   * @param budgeted the possible results of its allow
    */
   add(said: Outcomes, budgeted: Outcomes): void {
     this.evaluated.add(said)
@@ -22,7 +25,7 @@ export class Level {
   }
 }
 
-/** What becomes of an allow that this budget is asked about, by every amount, currency and balance that there can be. */
+/** Returns the possible results of an allow after this budget is asked, over every amount, currency and balance. */
 export function outcomesOfBudget({ scope, amount, limit, onExceed }: CompiledBudget, isRegistered: boolean): Outcomes {
   if (scope === 'agent' && !isRegistered) return DENY
   const exceeded = outcomeOf(onExceed)

@@ -1,9 +1,11 @@
 import { EFFECTS, type Effect } from '@countersign/contract'
 
-/** What a rule, a policy or all of them can say, one bit each: what is more restrictive has a greater bit. */
+/**
+ * The possible results of a rule, a policy or all of them, one bit each: a more restrictive result has a higher bit.
+ */
 export type Outcomes = number
 
-/** It does not match. */
+/** No match. */
 export const NOTHING: Outcomes = 1
 export const LOG: Outcomes = 2
 export const ALLOW: Outcomes = 4
@@ -18,14 +20,14 @@ export function outcomeOf(effect: Effect): Outcomes {
   return BITS[effect]
 }
 
-/** By name. */
+/** Returns the names of the effects. */
 export function effectsIn(outcomes: Outcomes): Effect[] {
   return SORTED_EFFECTS.filter((effect) => (outcomes & BITS[effect]) !== 0)
 }
 
 /**
- * What several say together when the most restrictive wins, and each can say what it can whatever the others do: no less
- * than each of them says at least.
+ * Combines the possible results of several policies when the most restrictive one wins and each result is independent:
+ * the combined result is at least as restrictive as the least that each of them can give.
  */
 export class MostRestrictive {
   private said: Outcomes = 0

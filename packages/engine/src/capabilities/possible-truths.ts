@@ -7,27 +7,33 @@ import { FALSE, TRUE, UNKNOWN } from '../truth.js'
 import { type CommonFacts, longestValue, type PossibleValues, possibleValues } from './possible-values.js'
 import { ANY_TRUTH, andOf, notOf, orOf, setOf, type TruthSet } from './truth-set.js'
 
-/** How a rule, or a test of it, can come out in requests of one agent for one action: by any resource, context and clock. */
+/**
+ * The possible results of a rule, or of one of its tests, in requests of one agent for one action: over every resource,
+ * context and time.
+ */
 export interface PossibleTruths {
-  /** None that it can have is missing. Each test is taken for itself, as if the others said nothing of the same values. */
+  /** Includes every possible truth. Each test is judged alone, as if the other tests did not read the same values. */
   readonly truths: TruthSet
-  /** The steps of an evaluation that it takes at most. */
+  /** The most steps that an evaluation of it takes. */
   readonly mostSteps: number
-  /** The steps that it takes to find out. More than there were when that was given up: then all else means nothing. */
+  /**
+   * The steps that the search took. If they exceed the available steps, the search was given up and the other members
+   * mean nothing.
+   */
   readonly steps: number
-  /** Whether it may come out otherwise for another action. */
+  /** Whether the result may differ for another action. */
   readonly readsAction: boolean
 }
 
-/** What was found out of tests that take long, and holds for every action. */
+/** Results for slow tests that hold for every action. */
 export type KnownTests = Map<ConditionTest, PossibleTruths>
 
-/** To look up what took fewer steps would take as long. */
+/** Looking up cheaper results would take as long as computing them. */
 const KNOWN_FROM_STEPS = 16
 
 type Tally = { -readonly [Member in keyof PossibleTruths]: PossibleTruths[Member] }
 
-/** What is possible for a rule whose action matches. */
+/** Returns the possible results of a rule whose action matches. */
 export function possibleTruths(
   { resource, program }: CompiledRule,
   facts: CommonFacts,
@@ -51,7 +57,7 @@ export function possibleTruths(
   return tally
 }
 
-/** Runs conditions as an evaluation does, on all values at once: only what settles every request is left early. */
+/** Runs conditions like an evaluation, on all values at once: it stops early only when every request is settled. */
 function conditionTruths(
   program: Program,
   find: (test: ConditionTest) => TruthSet,
@@ -100,7 +106,7 @@ function truthsOfTest(test: ConditionTest, facts: CommonFacts): PossibleTruths {
   }
 }
 
-/** Of a test with one side or both of them left to the caller; `known` is what the other can be. */
+/** Judges a test whose one or both sides the caller chooses; `known` are the possible values of the other side. */
 function openTruths({ operator }: ConditionTest, known: PossibleValues): TruthSet {
   switch (operator) {
     case '$like':

@@ -2,22 +2,22 @@ import { type Json, LIMITS } from '@countersign/contract'
 import { type Path, readPath } from '../path.js'
 import type { Facts } from '../request.js'
 
-/** What the requests of one agent for one action have in common. */
+/** The facts that all requests of one agent for one action share. */
 export interface CommonFacts {
   readonly agent_id: string
   readonly action: string
   readonly metadata: Facts['metadata']
 }
 
-/** What can stand at a path: each value that can, or null where the caller puts what it likes. */
+/** The possible values at a path; null when the caller chooses the value freely. */
 export type PossibleValues = readonly (Json | undefined)[] | null
 
 const HOURS = Array.from({ length: 24 }, (_, at) => at)
 const WEEKDAYS = [1, 2, 3, 4, 5, 6, 7]
-/** No path that depends on it is read with it. */
+/** No time-dependent path is read with this. */
 const ANY_MOMENT = new Date(0)
 
-/** The agent, its metadata and the action are as they are, the clock can show any hour of any day. */
+/** The agent, its metadata and the action are fixed; the time can be any hour of any day. */
 export function possibleValues(path: Path, { agent_id, action, metadata }: CommonFacts): PossibleValues {
   switch (path.root) {
     case 'context':
@@ -36,7 +36,7 @@ export function possibleValues(path: Path, { agent_id, action, metadata }: Commo
   }
 }
 
-/** Of the values that a caller can put at a path one that takes an operator the most steps to read. */
+/** Returns a value, among those that a caller can put at a path, that takes an operator the most steps to read. */
 export function longestValue({ root }: Path, isArray: boolean): Json {
   if (root !== 'context') return LONGEST_RESOURCE
   return isArray ? LONGEST_ARRAY : LONGEST_TEXT

@@ -7,13 +7,13 @@ import { includes, type TruthSet } from './truth-set.js'
 
 interface RuleOutcome {
   readonly outcomes: Outcomes
-  /** The steps that an evaluation of the rule takes at most. */
+  /** The most steps that an evaluation of the rule takes. */
   readonly mostSteps: number
-  /** The steps that it takes to find out. */
+  /** The steps that the search took. */
   readonly steps: number
 }
 
-/** What rules can say to one agent. What holds for every action is found out once. */
+/** Finds the possible results of rules for one agent. Results that hold for every action are computed once. */
 export class RuleOutcomes {
   private readonly known = new Map<CompiledRule, RuleOutcome>()
   private readonly knownTests: KnownTests = new Map()
@@ -23,7 +23,7 @@ export class RuleOutcomes {
     private readonly maxSteps: number,
   ) {}
 
-  /** The action has to match the rule's pattern. */
+  /** The action must match the rule's pattern. */
   find(rule: CompiledRule, action: string): RuleOutcome {
     const known = this.known.get(rule)
     if (known !== undefined) return known

@@ -1,6 +1,6 @@
 import { FALSE, TRUE, type Truth, UNKNOWN } from '../truth.js'
 
-/** The truths that something can have, one bit each: a greater truth has a greater bit. */
+/** A set of possible truths, one bit each: a greater truth has a higher bit. */
 export type TruthSet = number
 
 const FALSE_BIT = setOf(FALSE)
@@ -17,7 +17,7 @@ export function includes(set: TruthSet, truth: Truth): boolean {
   return (set & setOf(truth)) !== 0
 }
 
-/** What the and of two can be, when each is what it can be whatever the other is. */
+/** Returns the possible truths of `and` when both sides vary independently. */
 export function andOf(one: TruthSet, other: TruthSet): TruthSet {
   const isNeverFalse = one > FALSE_BIT && other > FALSE_BIT
   return (one & other & TRUE_BIT) | ((one | other) & (isNeverFalse ? FALSE_BIT | UNKNOWN_BIT : FALSE_BIT))

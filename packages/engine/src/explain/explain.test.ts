@@ -11,7 +11,11 @@ const REQUEST: EngineRequest = {
   resource: 'order:8812',
   context: { amount: 1500, tags: ['vip'] },
 }
-const FACTS: Facts = { now: new Date('2026-11-21T10:00:00.000Z'), suspended: false, metadata: { limit: 500 } }
+const FACTS: Facts = {
+  now: new Date('2026-11-21T10:00:00.000Z'),
+  suspended: false,
+  metadata: { limit: 500, ceiling: 2000 },
+}
 const REFUNDS: EnginePolicy = {
   id: 'pol_refunds',
   revision: 3,
@@ -58,7 +62,13 @@ describe('explain', () => {
           rules: [
             { rule: 0, effect: 'allow', result: 'condition', failed: [{ ...amount, expected: 100 }] },
             { rule: 1, effect: 'review', result: 'condition', failed: [{ ...amount, expected: 1000 }] },
-            { rule: 2, effect: 'deny', result: 'matched', failed: [] },
+            {
+              rule: 2,
+              effect: 'deny',
+              result: 'matched',
+              failed: [],
+              held: [{ path: 'action', operator: '$like', expected: 'payment.refund', actual: 'payment.refund' }],
+            },
           ],
         },
       ],
@@ -76,6 +86,55 @@ describe('explain', () => {
       'matched',
       'not_reached',
       'not_reached',
+    ])
+  })
+
+  it('shows what held in the rule that matched: its patterns and conditions, of an $or what was true', () => {
+    const rules = explainRules({
+      action: 'payment.*',
+      resource: 'order:*',
+      effect: 'allow',
+      conditions: {
+        'context.amount': { $gt: 0, $lte: { $ref: 'agent.ceiling' } },
+        $or: [{ 'context.tags': { $contains: 'vip' } }, { 'context.amount': { $lt: 5 } }],
+        $not: { 'context.amount': { $eq: 7 }, 'context.nothing': { $exists: true } },
+        'context.absent': { $exists: false },
+      },
+    })
+    const amount = { path: 'context.amount', actual: 1500 }
+    expect(rules).toEqual([
+      {
+        rule: 0,
+        effect: 'allow',
+        result: 'matched',
+        failed: [],
+        held: [
+          { path: 'action', operator: '$like', expected: 'payment.*', actual: 'payment.refund' },
+          { path: 'resource', operator: '$like', expected: 'order:*', actual: 'order:8812' },
+          { ...amount, operator: '$gt', expected: 0 },
+          { ...amount, operator: '$lte', expected: 2000 },
+          { path: 'context.tags', operator: '$contains', expected: 'vip', actual: ['vip'] },
+          { ...amount, operator: '$not $eq', expected: 7 },
+          { path: 'context.nothing', operator: '$not $exists', expected: true, actual: null },
+          { path: 'context.absent', operator: '$exists', expected: false, actual: null },
+        ],
+      },
+    ])
+  })
+
+  it("keeps the agent's metadata out of what held", () => {
+    const conditions = { 'agent.limit': { $gte: 500 }, 'context.amount': { $lte: { $ref: 'agent.ceiling' } } }
+    const set = compilePolicies([policy({ rules: [{ action: '*', effect: 'allow', conditions }] })])
+    const { policies } = explain(set, REQUEST, FACTS, { hidesMetadata: true })
+    expect(policies[0]?.rules[0]?.held?.slice(1)).toEqual([
+      { path: 'agent.limit', operator: '$gte', expected: 500, actual: null, redacted: true },
+      {
+        path: 'context.amount',
+        operator: '$lte',
+        expected: { $ref: 'agent.ceiling' },
+        actual: null,
+        redacted: true,
+      },
     ])
   })
 

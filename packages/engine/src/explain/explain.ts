@@ -8,39 +8,40 @@ import type { EngineRequest, Facts } from '../request.js'
 import { Steps } from '../steps.js'
 import { judgedAs, judgePolicy, type PolicyJudgement } from './judgement.js'
 import { findNearestMiss } from './nearest-miss.js'
-import { ShownFailures } from './shown-failures.js'
+import { ShownParts } from './shown-parts.js'
 import { summarize } from './summary.js'
 
 export interface ExplainOptions {
-  /** Keeps the agent's metadata from the reader, values and types: such conditions are `redacted`. */
+  /** Hides the values and types of the agent's metadata from the reader: such conditions are `redacted`. */
   readonly hidesMetadata?: boolean
-  /** As many as the evaluation may take. */
+  /** The step limit of the evaluation. */
   readonly maxSteps?: number
   /**
-   * How an earlier evaluation ended, which is explained then, however many steps it had: within them, or at the rule at which
-   * they were over. Absent when there was none: as `maxSteps` lets it.
+   * How an earlier evaluation ended, which is then explained whatever its step limit was: within the limit, or at the
+   * rule where its steps were used up. When absent, `maxSteps` decides.
    */
   readonly ended?: 'within_limit' | LimitedAt
 }
 
-/** A rule of the set, by its policy's id and its place in that. */
+/** A rule of the set, by its policy's id and its index in that policy. */
 interface LimitedAt {
   readonly policy_id: string
   readonly rule: number | null
 }
 
 /**
- * Why {@link evaluate} answers this request as it does: every policy in the order of evaluation with every rule, the
- * nearest miss, and one sentence. Effect, policy and rule are those of the evaluation; for a suspended agent no policy
- * is considered.
+ * Explains why {@link evaluate} gives this answer: every policy in the order of evaluation with every rule, the nearest
+ * miss, and one sentence. Effect, policy and rule are those of the evaluation; for a suspended agent no policy is
+ * considered.
  *
- * It shows policies and values of the request and of the agent's metadata: for readers of policies, not for the agent.
- * Goes through the whole set, so it costs far more than an evaluation. What it says grows with the policies alone: long
- * values are cut to 1,000 characters, at most 20 failed conditions of a rule and a million characters of them in all are
- * shown, those of the nearest miss and of the policy that decided first; `failed_omitted` counts the others.
+ * The explanation shows policies and values of the request and of the agent's metadata, so it is meant for readers of
+ * policies, not for the agent. It visits the whole set and costs far more than an evaluation. Its size grows only with
+ * the policies: long values are cut to 1,000 characters, at most 20 failed or held conditions per rule and a million
+ * characters of them in all are shown, first those of the nearest miss and of the policy that decided; `failed_omitted`
+ * and `held_omitted` count the rest.
  *
- * It looks at every condition, also where the answer is settled, and takes no more than `maxSteps` for that, and as many
- * for shadow policies: what then remains is `not_reached`, apart from the rule that decided.
+ * It checks every condition, also after the result is settled, and takes at most `maxSteps` for that, plus the same
+ * number for shadow policies. The rest is `not_reached`, except for the rule that decided.
  *
  * Source: docs/concepts/policies.md "Explanations".
  */
@@ -48,7 +49,7 @@ export function explain(set: PolicySet, request: EngineRequest, facts: Facts, op
   return runToEnd(explainInParts(set, request, facts, options))
 }
 
-/** {@link explain}, for callers who have other things to do between its parts. */
+/** {@link explain} for callers with other work to do between its parts. */
 export function* explainInParts(
   set: PolicySet,
   request: EngineRequest,
@@ -69,7 +70,7 @@ export function* explainInParts(
   const decided = judged.find(({ policy }) => policy.id === evaluation.policy_id) ?? null
   const asked = judged.filter(({ policy, isCut }) => policy.mode === 'enforce' && !isCut)
   const miss = evaluation.reason_code === 'evaluation_limit' ? null : findNearestMiss(effect, asked)
-  const shown = new ShownFailures(view)
+  const shown = new ShownParts(view)
   for (const first of [miss?.missed, ...(decided?.rules ?? [])]) if (first !== undefined) shown.of(first)
   const policies: PolicyExplanation[] = []
   for (const judgement of judged) policies.push(yield* describePolicy(judgement, judgement === decided, shown))
@@ -89,7 +90,7 @@ function ruleAt(set: PolicySet, { policy_id, rule }: LimitedAt): CompiledRule | 
   return set.inOrder().find(({ id }) => id === policy_id)?.rules[rule ?? -1] ?? null
 }
 
-/** Every policy of the set by itself; what lies below the priority that decided is not asked. */
+/** Judges every policy of the set alone; policies below the deciding priority are not asked. */
 function* judgeAll(
   set: PolicySet,
   request: EngineRequest,
@@ -116,7 +117,7 @@ function* judgeAll(
 function* describePolicy(
   judgement: PolicyJudgement,
   isDecided: boolean,
-  shown: ShownFailures,
+  shown: ShownParts,
 ): Generator<void, PolicyExplanation> {
   const { policy } = judgement
   const rules: PolicyExplanation['rules'][number][] = []

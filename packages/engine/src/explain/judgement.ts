@@ -1,26 +1,28 @@
 import { type Effect, matchesPattern, type RuleResult } from '@countersign/contract'
-import { unknownTests, unmetTests } from '../blame.js'
 import { type CompiledPolicy, type CompiledRule, effectOf, judgeResource } from '../compiled-policy.js'
 import type { Evaluation } from '../evaluation.js'
 import { runProgram } from '../program.js'
 import type { EngineRequest, Facts } from '../request.js'
 import type { Steps } from '../steps.js'
+import { heldTests, unknownTests, unmetTests } from '../traced-tests.js'
 import { FALSE, TRUE, type Truth, UNKNOWN } from '../truth.js'
-import type { Failure } from './failure.js'
+import type { RulePart } from './rule-part.js'
 
-const NO_FAILURES: readonly Failure[] = []
+const NO_FAILURES: readonly RulePart[] = []
 
-/** What came of one rule when its policy was asked by itself. */
+/** The result of one rule when its policy is judged alone. */
 export interface RuleJudgement {
   readonly rule: CompiledRule
   readonly result: RuleResult
-  /** What kept the rule from matching. */
-  readonly failures: readonly Failure[]
-  /** What the rule decided for its policy; null when it was no match. */
+  /** The parts that kept the rule from matching. */
+  readonly failures: readonly RulePart[]
+  /** The parts by which the rule matched. Absent when it did not match, or when nothing else is known. */
+  readonly held?: readonly RulePart[]
+  /** The effect that the rule decided for its policy; null when it did not match. */
   readonly effect: Effect | null
 }
 
-/** What came of one policy when it was asked by itself. */
+/** The result of one policy that is judged alone. */
 export interface PolicyJudgement {
   readonly policy: CompiledPolicy
   readonly isAgentMatched: boolean
@@ -28,25 +30,25 @@ export interface PolicyJudgement {
   readonly rules: readonly RuleJudgement[]
   /** The rule that decided for the policy. */
   readonly match: RuleJudgement | null
-  /** Whether what comes first had decided, or the steps were over, before the policy was asked to its end. */
+  /** Whether the policy was not judged to its end, because an earlier one had decided or the steps were used up. */
   readonly isCut: boolean
 }
 
-/** What the rules of a policy are asked, and with how many steps. */
+/** The request that the rules of a policy are judged by, and the number of steps. */
 export interface Question {
   readonly request: EngineRequest
   readonly facts: Facts
   /** Null for a policy that is not reached. */
   readonly steps: Steps | null
-  /** The rule that is known to have decided for the policy, should the steps not last until there. */
+  /** The rule that is known to have decided for the policy, in case the steps do not last until it. */
   readonly decided: RuleJudgement | null
-  /** Whether it decided because the steps of the evaluation were over. */
+  /** Whether it decided because the evaluation had used up its steps. */
   readonly isLimited: boolean
 }
 
 /**
- * Asks every rule of a policy up to the first that matches, without the index that evaluation uses, and looks at
- * everything in it. Yields after each rule.
+ * Judges every rule of a policy up to the first match, without the index that evaluation uses, and checks everything in
+ * it. Yields after each rule.
  */
 export function* judgePolicy(policy: CompiledPolicy, question: Question): Generator<void, PolicyJudgement> {
   const { request, steps } = question
@@ -67,14 +69,14 @@ function notReached(rule: CompiledRule): RuleJudgement {
   return { rule, result: 'not_reached', failures: NO_FAILURES, effect: null }
 }
 
-/** The rule that an evaluation names, when nothing but its answer is known. */
+/** Returns the rule that an evaluation names, when only its result is known. */
 export function judgedAs({ effect, reason_code }: Evaluation, rule: CompiledRule): RuleJudgement {
   return { rule, result: reason_code === 'rule_matched' ? 'matched' : 'unknown', failures: NO_FAILURES, effect }
 }
 
 function judgeWithin(steps: Steps | null, rule: CompiledRule, question: Question): RuleJudgement {
   if (question.isLimited && rule === question.decided?.rule) {
-    // The evaluation did not come further, and neither does its explanation.
+    // The evaluation stopped here, so its explanation stops too.
     steps?.exhaust()
     return question.decided
   }
@@ -92,8 +94,13 @@ function judge(rule: CompiledRule, { request, facts }: Question, steps: Steps): 
   const values: Truth[] = []
   const truth = Math.min(resource, runProgram(rule.program, request, facts, steps, { values, isWhole: true })) as Truth
   const effect = effectOf(rule, truth)
-  if (truth === TRUE) return { rule, result: 'matched', failures: NO_FAILURES, effect }
+  if (truth === TRUE) return { rule, result: 'matched', failures: NO_FAILURES, held: heldParts(rule, values), effect }
   const tests = truth === FALSE ? unmetTests(rule.program, values) : unknownTests(rule.program, values)
   const failures = resource === UNKNOWN ? (['resource', ...tests] as const) : tests
   return { rule, result: truth === FALSE ? 'condition' : 'unknown', failures, effect }
+}
+
+function heldParts(rule: CompiledRule, values: readonly Truth[]): readonly RulePart[] {
+  const patterns = rule.resource === null ? (['action'] as const) : (['action', 'resource'] as const)
+  return [...patterns, ...heldTests(rule.program, values)]
 }

@@ -9,9 +9,9 @@ export interface NearestMiss {
 }
 
 /**
- * The rule that would have led to a less restrictive effect and failed in the fewest conditions. Of several the one with
- * the smaller change of effect, then the first in the order of evaluation. Only for a deny or a review: what may run
- * has missed nothing. `judged` are the policies that were reached, shadow ones left out.
+ * Returns the rule that would have led to a less restrictive effect and failed in the fewest conditions. Among several,
+ * it takes the one with the smaller change of effect, then the first in the order of evaluation. Only for a deny or a
+ * review: a permitted action has missed nothing. `judged` are the policies that were reached, without shadow policies.
  */
 export function findNearestMiss(effect: Effect, judged: readonly PolicyJudgement[]): NearestMiss | null {
   if (effect !== 'deny' && effect !== 'review') return null
@@ -28,7 +28,7 @@ export function findNearestMiss(effect: Effect, judged: readonly PolicyJudgement
   return nearest
 }
 
-/** A rule about another action has missed nothing. */
+/** A rule about another action is not a miss. */
 function isMiss({ result }: RuleJudgement): boolean {
   return result === 'resource' || result === 'condition' || result === 'unknown'
 }
@@ -41,7 +41,7 @@ function isNearer(miss: NearestMiss, nearest: NearestMiss | null): boolean {
 
 type EffectCounts = Map<Effect, number>
 
-/** How many policies of each priority say what. */
+/** Counts the policies of each priority by effect. */
 function countEffects(judged: readonly PolicyJudgement[]): Map<number, EffectCounts> {
   const levels = new Map<number, EffectCounts>()
   for (const { policy, match } of judged) {
@@ -52,7 +52,7 @@ function countEffects(judged: readonly PolicyJudgement[]): Map<number, EffectCou
   return levels
 }
 
-/** What a priority says without the one policy that said `own`. */
+/** Returns the effect of a priority without the one policy that gave `own`. */
 function effectOfOthers(counts: EffectCounts | undefined, own: Effect | null): Effect | null {
   let result: Effect | null = null
   for (const [effect, count] of counts ?? []) {

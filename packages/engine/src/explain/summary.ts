@@ -3,9 +3,9 @@ import { isReference } from '../condition-test.js'
 import type { Evaluation } from '../evaluation.js'
 import { describeNeed, withArticle } from '../reason.js'
 import { firstCharacters, shortenText } from '../shorten.js'
-import { describeFailure, type View } from './failure.js'
 import type { PolicyJudgement, RuleJudgement } from './judgement.js'
 import type { NearestMiss } from './nearest-miss.js'
+import { describePart, type View } from './rule-part.js'
 
 const ANSWER: Readonly<Record<Effect, string>> = {
   allow: 'Allowed',
@@ -32,12 +32,14 @@ const COMPARISON: Readonly<Record<string, string>> = {
   $like: 'been like',
   $cidr: 'been in',
 }
-/** A summary is one sentence: longer values are cut and further items and conditions are counted. */
+/** A summary is one sentence, so longer values are cut, and further items and conditions are only counted. */
 const SHOWN_CHARACTERS = 60
 const SHOWN_ITEMS = 5
 const SHOWN_CONDITIONS = 3
 
-/** One sentence on what decided and what would have led to less. Rules count from 1 here, as people count. */
+/**
+ * Writes one sentence on what decided and what would have led to less. Rules are counted from 1 here, as people count.
+ */
 export function summarize(
   evaluation: Evaluation,
   view: View,
@@ -77,7 +79,7 @@ function describeMiss({ missed, effect }: NearestMiss, decided: PolicyJudgement 
   const name = isSamePolicy ? `rule ${missed.rule.index + 1}` : nameRule(missed)
   const shown = missed.failures
     .slice(0, SHOWN_CONDITIONS)
-    .map((failure) => phrase(describeFailure(failure, missed.rule, view)))
+    .map((failure) => phrase(describePart(failure, missed.rule, view)))
   const count = missed.failures.length
   if (count === 1) return `${name} would have ${MISSED[effect]}, had ${shown[0]}`
   const conditions = shown.map((condition) => condition.replace(' been ', ' '))
@@ -90,7 +92,7 @@ function nameRule({ rule }: RuleJudgement): string {
   return `rule ${rule.index + 1} of ${JSON.stringify(rule.policy.name)}`
 }
 
-/** `context.amount been at most 100 (it was 150)`, after `had`. */
+/** Completes `had` with, for example, `context.amount been at most 100 (it was 150)`. */
 function phrase({ path, operator, expected, actual, found, redacted }: FailedCondition): string {
   const isNegated = operator.startsWith('$not ')
   const plain = isNegated ? operator.slice('$not '.length) : operator

@@ -1,6 +1,6 @@
 import { type PolicyDocument, type Warning, withBudgetDefaults } from '@countersign/contract'
 
-/** A budget with another unit, period or scope counts in another account; the case of the unit does not count. */
+/** A budget with another unit, period or scope uses another account; the case of the unit is ignored. */
 export function checkRestarted(policy: PolicyDocument, before: PolicyDocument | null): Warning[] {
   if (policy.budget === undefined || before?.budget === undefined) return []
   const now = withBudgetDefaults(policy.budget)

@@ -10,7 +10,7 @@ import { patternsOverlap } from '../pattern.js'
 import type { Steps } from '../steps.js'
 import { type RuleScope, scopesOf, scopesOverlap } from './linted-rule.js'
 
-/** A budget is spent by an allow rule, or by a review rule once approved, on an action that it counts. */
+/** A budget is spent by an allow rule, or by an approved review rule, on an action that it counts. */
 export function* checkSpendable(
   policy: PolicyDocument,
   rules: readonly RuleScope[],
@@ -24,7 +24,7 @@ export function* checkSpendable(
   return [{ code: 'budget_never_spent', pointer: '/budget', message }]
 }
 
-/** A policy with its patterns: what its rules that can decide are about, and for which agents. */
+/** A policy with its patterns: the agents and the subjects of its rules that can decide. */
 interface ScopedPolicy {
   readonly policy: PolicyDocument
   readonly agents: readonly Pattern[]
@@ -32,8 +32,8 @@ interface ScopedPolicy {
 }
 
 /**
- * An allow of higher priority ends the search before a budget below it is asked. Named on both sides: at the budget of
- * this policy, and at rules of this policy above the budgets of others. One warning for each place.
+ * An allow of higher priority ends the search before a budget below it is asked. Warns on both sides: at the budget of
+ * this policy, and at rules of this policy above the budgets of others. Gives one warning per place.
  */
 export function* checkPassedBudgets(
   policy: PolicyDocument,
@@ -54,7 +54,7 @@ export function* checkPassedBudgets(
   return [...warnings.values()]
 }
 
-/** The warning that one other policy gives rise to, at a place that has none yet. */
+/** Yields the warning that one other policy causes, at a place that has none yet. */
 function* passedBetween(
   mine: ScopedPolicy,
   other: PolicyDocument,
@@ -67,18 +67,18 @@ function* passedBetween(
     if (other.budget === undefined) return null
     const passing = yield* passingRule({ ...mine, rules: open }, yield* scoped(other, steps), other.budget, steps)
     if (passing === undefined) return null
-    const message = `Rule ${passing.index} allows what then passes by the budget of ${quote(other)}, which has a lower priority.`
+    const message = `Rule ${passing.index} allows what then bypasses the budget of ${quote(other)}, which has a lower priority.`
     return { code, pointer: passing.pointer, message }
   }
   const { budget } = mine.policy
   if (priorityOf(mine.policy) === priorityOf(other) || budget === undefined || known.has('/budget')) return null
   const passing = yield* passingRule(yield* scoped(other, steps), mine, budget, steps)
   if (passing === undefined) return null
-  const message = `Rule ${passing.index} of ${quote(other)}, which has a higher priority, allows what then passes by this budget.`
+  const message = `Rule ${passing.index} of ${quote(other)}, which has a higher priority, allows what then bypasses this budget.`
   return { code, pointer: '/budget', message }
 }
 
-/** The first allow rule of the upper policy for something that the budget of the lower one counts. */
+/** Finds the first allow rule of the upper policy for an action that the budget of the lower one counts. */
 function* passingRule(
   upper: ScopedPolicy,
   lower: ScopedPolicy,
@@ -96,7 +96,7 @@ function spendingRules(budget: Budget, rules: readonly RuleScope[], steps: Steps
   return countedRules(budget, rules, ['allow', 'review'], steps)
 }
 
-/** The rules of these effects with an action that the budget counts. */
+/** Finds the rules of these effects with an action that the budget counts. */
 function* countedRules(
   { actions = ['*'] }: Budget,
   rules: readonly RuleScope[],
@@ -112,7 +112,9 @@ function* countedRules(
   return found
 }
 
-/** Whether one is as asked, found within the steps: each takes one, and not one more when they are over. */
+/**
+ * Whether an item passes the test, found within the steps: each item takes one step, and none once they are used up.
+ */
 function* someOf<T>(items: readonly T[], steps: Steps, isAsked: (item: T) => boolean): Generator<void, boolean> {
   for (const item of items) {
     if (steps.isOver) return false

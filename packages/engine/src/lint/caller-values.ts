@@ -2,7 +2,7 @@ import type { Warning } from '@countersign/contract'
 import type { Path } from '../path.js'
 import type { LintedRule } from './linted-rule.js'
 
-/** An allow that compares two values which the caller gives both: the caller can make them fit. */
+/** An allow that compares two values of the caller, who can make them match. */
 export function* checkCallerValues(rules: readonly LintedRule[]): Generator<void, Warning[]> {
   const warnings: Warning[] = []
   for (const { index, conjunctions } of rules.filter(({ rule }) => rule.effect === 'allow')) {
@@ -18,7 +18,7 @@ export function* checkCallerValues(rules: readonly LintedRule[]): Generator<void
   return warnings
 }
 
-/** The agent id is not counted: an API key can be bound to it. */
+/** The agent id is not included: an API key can be bound to it. */
 function isGivenByCaller({ root }: Path): boolean {
   return root === 'context' || root === 'action' || root.startsWith('resource')
 }

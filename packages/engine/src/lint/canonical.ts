@@ -1,6 +1,6 @@
 import { isJsonObject, type Json } from '@countersign/contract'
 
-/** One text for JSON values that differ only in the order of their members. */
+/** Returns the same text for JSON values that differ only in the order of their members. */
 export function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, part: Json) =>
     isJsonObject(part)

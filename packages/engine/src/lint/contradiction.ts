@@ -3,7 +3,7 @@ import type { Steps } from '../steps.js'
 import { type Conjunction, isTrueFor, type Leaf, namedValues } from './leaf.js'
 import type { LintedRule } from './linted-rule.js'
 
-/** Operators on one path that can never hold together. References are left out: what they stand for is not known. */
+/** Operators on one path that can never hold together. References are skipped, because their values are unknown. */
 export function* checkContradictions(rules: readonly LintedRule[], steps: Steps): Generator<void, Warning[]> {
   const warnings: Warning[] = []
   for (const { index, conjunctions } of rules) {
@@ -22,11 +22,11 @@ function contradictionsIn(index: number, { byPath }: Conjunction, steps: Steps):
     .map(({ path, together }) => ({
       code: 'contradiction',
       pointer: (together.at(-1) as Leaf).pointer,
-      message: `Rule ${index} asks of ${path} what no value can be: ${together.map(show).join(' and ')}.`,
+      message: `Rule ${index} requires of ${path} what no value satisfies: ${together.map(show).join(' and ')}.`,
     }))
 }
 
-/** True also when there are not steps enough to tell. */
+/** Also true when the steps do not suffice to tell. */
 function canHoldTogether(leaves: readonly Leaf[], steps: Steps): boolean {
   if (leaves.length <= 1) return true
   if (leaves.some(({ operator, operand }) => operator === '$exists' && operand === false)) return false
@@ -47,7 +47,7 @@ function haveCommonType(leaves: readonly Leaf[]): boolean {
   return first === undefined || first.some((type) => others.every((types) => types.includes(type)))
 }
 
-/** The types that a value must have for the operator not to be unknown. */
+/** Returns the types for which the operator is not unknown. */
 function typesFor({ operator, operand }: Leaf): string[] {
   if (operator === '$contains') return ['array']
   if (operator === '$like' || operator === '$cidr') return ['string']
@@ -61,7 +61,9 @@ function typesFor({ operator, operand }: Leaf): string[] {
   ]
 }
 
-/** Whether the greatest lower bound lies below the least upper bound; of one type, that has been checked. */
+/**
+ * Whether the greatest lower bound is below the least upper bound; both have the same type, which was checked before.
+ */
 function boundsLeaveRoom(leaves: readonly Leaf[]): boolean {
   const low = tightest(leaves, '$gt', '$gte', (one, other) => one > other)
   const high = tightest(leaves, '$lt', '$lte', (one, other) => one < other)
@@ -70,7 +72,7 @@ function boundsLeaveRoom(leaves: readonly Leaf[]): boolean {
   return from < to || (from === to && low.operator === '$gte' && high.operator === '$lte')
 }
 
-/** Of the bounds in one direction the one that leaves least; at the same value the strict one. */
+/** Returns the most restrictive of the bounds in one direction; at equal values the strict one. */
 function tightest(
   leaves: readonly Leaf[],
   strict: Operator,

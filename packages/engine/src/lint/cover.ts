@@ -5,8 +5,8 @@ import { type Conjunction, isTrueFor, type Leaf, namedValues } from './leaf.js'
 import type { LintedRule } from './linted-rule.js'
 
 /**
- * Whether an earlier rule decides every request that a later one would decide. Never true where it does not hold; it can
- * miss covers that take more than comparing condition with condition, or more steps than there are.
+ * Whether an earlier rule decides every request that a later one would decide. Never true by mistake, but it can miss
+ * covers that need more than comparing single conditions, or more steps than are left.
  */
 export function coversRule(earlier: LintedRule, later: LintedRule, steps: Steps): boolean {
   steps.take(1)
@@ -23,7 +23,10 @@ function canBeUnknown({ resource, conjunctions: [own] }: LintedRule): boolean {
   return resource !== null || own.groups.length > 0 || own.leaves.some(({ operator }) => operator !== '$exists')
 }
 
-/** Whether each part of `wide` follows from a part of `narrow`: true from true, and never false where that is unknown. */
+/**
+ * Whether each part of `wide` follows from a part of `narrow`: true whenever that is true, and never false when that is
+ * unknown.
+ */
 function isImplied(wide: Conjunction, narrow: Conjunction, steps: Steps): boolean {
   return (
     wide.leaves.every((leaf) => narrow.byPath.get(leaf.path)?.some((other) => follows(leaf, other, steps))) &&
@@ -37,18 +40,18 @@ function isSameGroup(one: string, other: string, steps: Steps): boolean {
   return !steps.isOver && one === other
 }
 
-/** Of two leaves with one path. */
+/** Judges two leaves with the same path. */
 function follows(wide: Leaf, narrow: Leaf, steps: Steps): boolean {
   steps.take(1 + (namedValues(narrow)?.length ?? 0) + (namedValues(wide)?.length ?? 0))
   if (steps.isOver) return false
   if (wide.essence === narrow.essence) return true
   const values = namedValues(narrow)
-  // Asked in this order because of two long lists the first values nearly always tell.
+  // This order is fast: for two long lists the first values nearly always tell.
   if (values !== null) return values.every((value) => isTrueFor(wide, value)) && isOfOneType(wide, values)
   return isWiderBound(wide, narrow)
 }
 
-/** Both sides are unknown for the same values only when all that they name has one type. */
+/** Both leaves are unknown for the same values only when all named values have one type. */
 function isOfOneType(wide: Leaf, values: readonly Scalar[]): boolean {
   const named: readonly Json[] | null = isBound(wide) ? [wide.operand] : namedValues(wide)
   return named !== null && new Set([...named, ...values].map((value) => typeof value)).size === 1

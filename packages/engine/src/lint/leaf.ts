@@ -12,43 +12,43 @@ import { parsePath } from '../path.js'
 import { TRUE } from '../truth.js'
 import { canonical } from './canonical.js'
 
-/** One operator of a rule's conditions, and where it is written. */
+/** One operator of a rule's conditions, with its place. */
 export interface Leaf {
   readonly path: string
   readonly operator: Operator
   readonly operand: Json
   readonly test: ConditionTest
-  /** The same text for leaves that ask the same of a path. */
+  /** Equal for leaves that ask the same of a path. */
   readonly essence: string
   /** JSON pointer to the operator in the policy. */
   readonly pointer: string
-  /** Whether it stands under an odd number of `$not`. */
+  /** Whether it is under an odd number of `$not`. */
   readonly isNegated: boolean
 }
 
-/** The only values for which the leaf holds, when it names them. */
+/** Returns the only values for which the leaf holds, when it lists them. */
 export function namedValues({ operator, operand }: Leaf): readonly Scalar[] | null {
   if (operator === '$eq' && isScalar(operand)) return [operand]
   return operator === '$in' && Array.isArray(operand) ? (operand as Scalar[]) : null
 }
 
-/** Whether the leaf holds for this value at its path; its right-hand side is no reference. */
+/** Whether the leaf holds for this value at its path; its right-hand side must not be a reference. */
 export function isTrueFor(leaf: Leaf, value: Json): boolean {
   return compareSides(leaf.test, value, leaf.operand) === TRUE
 }
 
-/** Conditions that have to hold together: the operators of one object and of the `$and` groups in it. */
+/** Conditions that must hold together: the operators of one object and of the `$and` groups in it. */
 export interface Conjunction {
   readonly leaves: Leaf[]
-  /** The same leaves by their path. */
+  /** The same leaves, by path. */
   readonly byPath: Map<string, Leaf[]>
-  /** Of the rule's own: the `$or` and `$not` members, each as one text that is the same for groups that ask the same. */
+  /** The rule's own `$or` and `$not` members, each as a text that is equal for groups that ask the same. */
   readonly groups: readonly string[]
 }
 
 /**
- * All conjunctions in the conditions of a rule; the first one is the rule's own, the others lie in its groups. Yields after
- * each operator.
+ * Returns all conjunctions in the conditions of a rule; the first one is the rule's own, the others are in its groups.
+ * Yields after each operator.
  */
 export function* conjunctionsOf(rule: Rule, index: number): Generator<void, [Conjunction, ...Conjunction[]]> {
   const own = newConjunction(rule.conditions === undefined ? [] : [rule.conditions])
@@ -59,7 +59,7 @@ export function* conjunctionsOf(rule: Rule, index: number): Generator<void, [Con
   return found
 }
 
-/** To write down a large group takes long, and most are never compared. */
+/** Writing out a large group takes long, and most groups are never compared. */
 function newConjunction(members: readonly Conditions[] = []): Conjunction {
   let groups: string[] | null = null
   return {
@@ -72,7 +72,7 @@ function newConjunction(members: readonly Conditions[] = []): Conjunction {
   }
 }
 
-/** The groups among the members of conditions, those within its `$and` too. */
+/** Returns the groups among the members of conditions, including those within its `$and`. */
 function groupsOf(conditions: Conditions): object[] {
   return Object.entries(conditions).flatMap(([key, member]) => {
     if (key === '$and') return (member as Conditions[]).flatMap(groupsOf)

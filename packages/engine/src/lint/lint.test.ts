@@ -353,14 +353,14 @@ describe('lint', () => {
         {
           code: 'allow_passes_budget',
           pointer: '/rules/1',
-          message: 'Rule 1 allows what then passes by the budget of "spent", which has a lower priority.',
+          message: 'Rule 1 allows what then bypasses the budget of "spent", which has a lower priority.',
         },
       ])
       expect(lintPolicy(spent, above)).toEqual([
         {
           code: 'allow_passes_budget',
           pointer: '/budget',
-          message: 'Rule 1 of "above", which has a higher priority, allows what then passes by this budget.',
+          message: 'Rule 1 of "above", which has a higher priority, allows what then bypasses this budget.',
         },
       ])
     })

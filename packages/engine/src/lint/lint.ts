@@ -13,19 +13,20 @@ import { checkLogAboveDeny } from './log-above-deny.js'
 import { checkReach } from './reach.js'
 import { checkUnboundedBelow } from './unbounded-below.js'
 
-/** Comparing each rule with each grows with the square of their number: rules beyond these are not compared. */
+/** Comparing every pair of rules grows with the square of their number, so rules beyond these are not compared. */
 const COMPARED_RULES = 200
-/** And no more is compared of them, or with other policies, than so much. */
+/** The most steps for comparing rules, also with other policies. */
 const COMPARING_STEPS = 1_000_000
-/** Warnings are stored with the policy. */
+/** Bounded, because warnings are stored with the policy. */
 const MAXIMUM_WARNINGS = 100
 
 /**
- * What is likely not meant in a validated policy; empty when nothing is. A warning never keeps a policy from being stored.
+ * Finds what is probably unintended in a validated policy; empty when nothing is. A warning never prevents a policy
+ * from being stored.
  *
- * `others` are the stored policies apart from this one; they matter only to budgets that are passed by. `before` is the
- * document that this one replaces; null when it is new. The first 200 rules are compared with one another, a million
- * comparisons of two conditions are made at most, and at most 100 warnings are given, in the order of the checks.
+ * `others` are the other stored policies; they matter only for budgets that are bypassed. `before` is the document that
+ * this one replaces; null when it is new. The first 200 rules are compared with one another, with at most a million
+ * comparisons of two conditions, and at most 100 warnings are returned, in the order of the checks.
  *
  * Source: docs/concepts/policies.md "Warnings".
  */
@@ -37,7 +38,7 @@ export function lint(
   return runToEnd(lintInParts(policy, others, before))
 }
 
-/** {@link lint}, for callers who have other things to do between its parts. */
+/** {@link lint} for callers with other work to do between its parts. */
 export function* lintInParts(
   policy: PolicyDocument,
   others: Iterable<EnginePolicy>,

@@ -3,21 +3,21 @@ import { isUnknownDenied } from '../compiled-policy.js'
 import { matchesEverything, patternsOverlap } from '../pattern.js'
 import { type Conjunction, conjunctionsOf } from './leaf.js'
 
-/** What a rule is about, conditions aside. */
+/** The requests that a rule applies to, without its conditions. */
 export interface RuleScope {
   readonly rule: Rule
   readonly index: number
   /** JSON pointer to the rule in the policy. */
   readonly pointer: string
   readonly action: Pattern
-  /** Null when the rule is about any resource and none. */
+  /** Null when the rule applies to any resource and also none. */
   readonly resource: Pattern | null
 }
 
-/** A rule with what the checks need of it. */
+/** A rule with the facts that the checks need. */
 export interface LintedRule extends RuleScope {
   readonly conjunctions: readonly [Conjunction, ...Conjunction[]]
-  /** Whether an unknown makes this rule a match. */
+  /** Whether an unknown result makes this rule match. */
   readonly decidesUnknown: boolean
 }
 
@@ -47,7 +47,7 @@ export function* prepareRules(policy: PolicyDocument): Generator<void, LintedRul
   return rules
 }
 
-/** Whether some request can be about the actions and resources of both, conditions aside. */
+/** Whether some request can match the actions and resources of both, without their conditions. */
 export function scopesOverlap(one: RuleScope, other: RuleScope): boolean {
   if (!patternsOverlap(one.action, other.action)) return false
   return one.resource === null || other.resource === null || patternsOverlap(one.resource, other.resource)

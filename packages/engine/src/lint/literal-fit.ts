@@ -15,12 +15,12 @@ import { TRUE } from '../truth.js'
 import type { Leaf } from './leaf.js'
 import type { LintedRule } from './linted-rule.js'
 
-/** What can stand at a path that every request has. */
+/** The possible values at a path that every request has. */
 interface Domain {
   readonly description: string
   readonly type: 'string' | 'number'
   readonly canBe: (literal: Json) => boolean
-  /** Whether a `$like` pattern is made of characters that occur there. */
+  /** Whether a `$like` pattern contains only characters that occur there. */
   readonly canBeLike: (pattern: string) => boolean
 }
 
@@ -64,7 +64,7 @@ const DOMAINS: Readonly<Partial<Record<Path['root'], Domain>>> = {
   'now.weekday': numberDomain(1, 7),
 }
 
-/** Literals that their path can never be equal to, like, or compared with; looks for no more once there are `enough`. */
+/** Finds literals that their path can never equal, match or be compared with; stops once there are `enough`. */
 export function* checkLiterals(rules: readonly LintedRule[], enough: number): Generator<void, Warning[]> {
   const warnings: Warning[] = []
   for (const leaf of rules.flatMap(({ conjunctions }) => conjunctions.flatMap(({ leaves }) => leaves))) {
@@ -104,7 +104,7 @@ function canFit(leaf: Leaf, domain: Domain): boolean {
   }
 }
 
-/** Whether an order holds for some value: no hour is above 23. */
+/** Whether an ordering holds for some value: no hour is above 23. */
 function isWithinReach({ test, operand }: Leaf, { type, canBe }: Domain): boolean {
   if (type === 'string') return true
   return integers(0, 23).some((value) => canBe(value) && compareSides(test, value, operand) === TRUE)

@@ -1,7 +1,7 @@
 import type { Warning } from '@countersign/contract'
 import { type LintedRule, scopesOverlap } from './linted-rule.js'
 
-/** A log rule decides, and lets run, before a deny rule below it is asked. */
+/** A log rule decides, and lets the action run, before a deny rule below it is asked. */
 export function checkLogAboveDeny(rules: readonly LintedRule[]): Warning[] {
   const warnings: Warning[] = []
   for (const log of rules.filter(({ rule }) => rule.effect === 'log')) {

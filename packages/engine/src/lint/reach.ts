@@ -4,7 +4,10 @@ import { canonical } from './canonical.js'
 import { coversRule } from './cover.js'
 import type { LintedRule } from './linted-rule.js'
 
-/** Rules that can never decide because an earlier one always does; each is named once, by the first that covers it. */
+/**
+ * Rules that can never decide because an earlier one always does; each is reported once, with the first rule that
+ * covers it.
+ */
 export function* checkReach(rules: readonly LintedRule[], steps: Steps): Generator<void, Warning[]> {
   const warnings: Warning[] = []
   for (const later of rules) {

@@ -4,9 +4,9 @@ import type { Conjunction, Leaf } from './leaf.js'
 import type { LintedRule } from './linted-rule.js'
 
 /**
- * Numbers that an allow or review rule bounds from above alone: a refund of -5000 is at most 100. A `$not` turns bounds
- * around: `$not: {$gt: 100}` is one from above. What stands in the rule's own conditions, or under a `$not`, bounds all of
- * the rule. A budget that counts the same amount would refuse a negative one, but only while the policy has it.
+ * Finds numbers that an allow or review rule bounds only from above: a refund of -5000 is at most 100. A `$not`
+ * reverses bounds: `$not: {$gt: 100}` is an upper bound. The rule's own conditions, and those under a `$not`, bound the
+ * whole rule. A budget that counts the same amount would refuse a negative one, but only while the policy has it.
  */
 export function* checkUnboundedBelow(rules: readonly LintedRule[]): Generator<void, Warning[]> {
   const warnings: Warning[] = []
@@ -22,10 +22,13 @@ export function* checkUnboundedBelow(rules: readonly LintedRule[]): Generator<vo
   return warnings
 }
 
-/** What a leaf says of one path. With a `$ref` it says something of two: `{a: {$gte: {$ref: b}}}` bounds b from above. */
+/**
+ * The statement of a leaf about one path. A leaf with a `$ref` makes one about each of two: `{a: {$gte: {$ref: b}}}`
+ * bounds b from above.
+ */
 interface Bound {
   readonly path: Path
-  /** What it is compared with, when that is a fact. */
+  /** The path of the fact that it is compared with, if any. */
   readonly other: Path | null
   readonly operator: Operator
   readonly leaf: Leaf
@@ -65,8 +68,8 @@ function unboundedIn({ leaves }: Conjunction, outside: ReadonlySet<string>): War
 }
 
 /**
- * The clock is never negative; of two facts that are compared nobody knows that they are numbers, but they may be. The
- * operator's metadata beside a value of the caller is the bound, not the amount.
+ * The clock is never negative. Two compared facts are not known to be numbers, but they may be. When metadata of the
+ * operator is compared with a value of the caller, the metadata is the bound, not the amount.
  */
 function isUpperBound({ path, other, operator, leaf }: Bound): boolean {
   if (path.root !== 'context' && path.root !== 'agent') return false
@@ -75,7 +78,7 @@ function isUpperBound({ path, other, operator, leaf }: Bound): boolean {
   return leaf.isNegated ? operator === '$gt' || operator === '$gte' : operator === '$lt' || operator === '$lte'
 }
 
-/** Named values are as they are meant, and so is a lower bound, whatever it is. */
+/** Listed values are intended as they are, and so is any lower bound. */
 function isBoundBelow({ operator, leaf: { isNegated } }: Bound): boolean {
   if (isNegated) return operator === '$lt' || operator === '$lte' || operator === '$ne' || operator === '$nin'
   return operator === '$gt' || operator === '$gte' || operator === '$eq' || operator === '$in'

@@ -27,21 +27,21 @@ interface Wanted extends UnsignedPermit {
 }
 
 /**
- * Signs permits. One that is wanted alone is signed on the calling thread: that is fastest. Permits that are wanted in one step
- * are signed on an extra thread, which wakes the calling one once for all of them. Until that thread runs, and after it has
- * ended, the calling thread signs. The extra thread starts when it is first needed, and keeps the process alive only while it
- * signs.
+ * Signs permits. A single permit is signed on the calling thread, which is fastest. Permits that are requested in one
+ * step are signed on an extra thread, which wakes the calling one once for all of them. Until that thread runs, and
+ * after it has ended, the calling thread signs. The extra thread starts when it is first needed, and keeps the process
+ * alive only while it signs.
  */
 export class PermitSigner {
   #wanted: Wanted[] = []
-  /** What the thread has, by the number of the batch. */
+  /** The permits that the thread is signing, by batch number. */
   readonly #sent = new Map<number, readonly Wanted[]>()
   #batches = 0
   #thread: Worker | null = null
   #state: 'idle' | 'starting' | 'running' | 'ended' = 'idle'
 
   /**
-   * The same token as that of `mintPermit`.
+   * Returns the same token as `mintPermit`.
    *
    * Rejects as `mintPermit` does.
    */
@@ -52,7 +52,7 @@ export class PermitSigner {
     })
   }
 
-  /** Ends the extra thread. The calling thread signs what that one has not signed, and what is wanted later. */
+  /** Ends the extra thread. The calling thread signs what that thread has not signed, and all later permits. */
   async close(): Promise<void> {
     this.#state = 'ended'
     await this.#thread?.terminate()
@@ -66,7 +66,7 @@ export class PermitSigner {
     if (isAlone || this.#state !== 'running' || !this.#send(wanted)) signHere(wanted)
   }
 
-  /** False when the thread cannot get them. */
+  /** Returns false when the thread cannot receive them. */
   #send(wanted: readonly Wanted[]): boolean {
     this.#batches += 1
     const permits = wanted.map(({ privateKey, text }) => ({ privateKey, text }))
@@ -94,11 +94,11 @@ export class PermitSigner {
         for (const wanted of this.#sent.values()) signHere(wanted)
         this.#sent.clear()
       })
-      // After the listeners: a listener of messages keeps the process alive again.
+      // Called after the listeners are added, because a message listener keeps the process alive again.
       thread.unref()
       this.#thread = thread
     } catch (error) {
-      // A limit of threads, for one.
+      // For example, a limit of threads.
       this.#end(error)
     }
   }
@@ -118,7 +118,7 @@ export class PermitSigner {
     if (this.#sent.size === 0 && this.#state === 'running') thread.unref()
   }
 
-  /** What the thread has is signed when it exits. */
+  /** The permits that the thread is signing are signed here when it exits. */
   #end(error: unknown): void {
     if (this.#state === 'ended') return
     this.#state = 'ended'

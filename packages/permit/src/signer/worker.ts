@@ -11,7 +11,7 @@ port.on('message', ({ number, permits }: UnsignedBatch) => {
     try {
       return signatureOf(privateKey, text)
     } catch {
-      // The caller finds out why.
+      // The calling thread finds out why.
       return null
     }
   })

@@ -10,7 +10,7 @@ const verifier = createPermitVerifier({
 export async function refund(agentId: string, orderId: string, amount: number, permitToken: string): Promise<string> {
   const about = { agent_id: agentId, action: 'payment.refund', resource: `order:${orderId}` }
   try {
-    // The hash binds the permit to the very facts that were asked about, the amount among them.
+    // The hash binds the permit to the exact facts of the request, including the amount.
     const request_hash = requestHash({ ...about, context: { amount } })
     const permit = await verifier.verify(permitToken, { ...about, request_hash })
     return `refunded ${amount} for ${permit.sub}, decision ${permit.jti}`

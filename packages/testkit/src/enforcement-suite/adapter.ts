@@ -70,6 +70,11 @@ export function saysFailure({ isError, status }: JsonObject): boolean {
 export interface OpenedGuard {
   /** Calls the guarded action once, through the framework. Never rejects. */
   call(call: GuardedCall): Promise<CallOutcome>
+  /**
+   * Reads what the framework offers beside actions, such as a resource of MCP: as `call`, with the resource as its name, and what `act`
+   * gives back as its content. Absent where a framework has nothing of the kind. Never rejects.
+   */
+  read?(call: GuardedCall): Promise<CallOutcome>
   /** Tells the decision point what is not told yet: how many settlements are still open after the time, in milliseconds. */
   flush(timeoutMs: number): Promise<number>
   close(): void | Promise<void>

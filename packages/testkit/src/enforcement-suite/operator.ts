@@ -48,8 +48,8 @@ export class Operator {
     return data.map(({ spent, reserved }) => ({ spent, reserved }))[0]
   }
 
-  async transition(id: string, verb: 'approve' | 'decline' | 'reject'): Promise<void> {
-    await this.#call('POST', `/v1/decisions/${id}/${verb}`, {})
+  async transition(id: string, verb: 'approve' | 'decline' | 'reject', body = {}): Promise<void> {
+    await this.#call('POST', `/v1/decisions/${id}/${verb}`, body)
   }
 
   async #call<Answered>(method: string, path: string, body?: object): Promise<Answered> {

@@ -35,6 +35,16 @@ const FAILURES: Readonly<Record<string, JsonObject>> = {
   'its status': { status: 'error', text: 'no such account' },
 }
 
+/** The payment may have been answered, and the answer have another form. */
+function faultOfProgram(): Error {
+  const { receipt } = JSON.parse('{"status":"ok"}')
+  try {
+    return receipt.id
+  } catch (error) {
+    return error as TypeError
+  }
+}
+
 class BankConnectionError extends Error {}
 
 function reset(): Error {
@@ -123,9 +133,10 @@ export const SETTLEMENT_CASES: readonly EnforcementCase[] = [
       expect(await trial.operator.account(policyId)).toEqual({ spent: 0.5, reserved: 0 })
     },
   },
-  ...Object.entries(LOST).map(([what, lost]) => leavesOpen(what, lost)),
+  ...Object.entries(LOST).map(([what, lost]) => leavesOpen(`what lost its answer, as ${what} tells`, lost)),
+  leavesOpen('what ended with a fault of the program', faultOfProgram),
   ...Object.entries(LOST_BEYOND_WORDS).map(([what, lost]) => ({
-    ...leavesOpen(what, lost),
+    ...leavesOpen(`what lost its answer, as ${what} tells`, lost),
     isOptional: true as const,
   })),
   {
@@ -231,7 +242,7 @@ async function expectOwnError(outcome: object, error: Error): Promise<void> {
 
 function leavesOpen(what: string, lost: () => Error): EnforcementCase {
   return {
-    title: `leaves open what lost its answer, as ${what} tells: its budget pays for no other call`,
+    title: `leaves open ${what}: its budget pays for no other call`,
     async run(trial) {
       const { action, policyId } = await trial.actionWithBudget({ ...EUROS, limit: 40 })
       const error = lost()

@@ -4,7 +4,7 @@ import { type EnforcementCase, gate } from './trial.js'
 /** What is said of a decision that somebody else runs, or that has run. */
 const TAKEN = /^(already_claimed|settled)$/
 
-/** One decision runs once, whoever asks for it again. */
+/** One decision runs once, no matter who asks for it again. */
 export const SINGLE_RUN_CASES: readonly EnforcementCase[] = [
   {
     title: 'runs one of two calls that are made with one key at once',

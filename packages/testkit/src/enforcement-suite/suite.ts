@@ -13,6 +13,7 @@ import { Operator, type RealDecisionPoint } from './operator.js'
 import { PAUSE_CASES } from './pauses.js'
 import { PERMITTED_CASES } from './permitted-actions.js'
 import { REFUSED_CASES } from './refused-actions.js'
+import { RESOURCE_CASES } from './resources.js'
 import { REVIEW_CASES } from './reviews.js'
 import { SECRET_CASES } from './secrets.js'
 import { SETTLEMENT_CASES } from './settlements.js'
@@ -32,6 +33,7 @@ export const ENFORCEMENT_CASES: readonly EnforcementCase[] = [
   ...FAULT_CASES,
   ...OBSERVING_CASES,
   ...SECRET_CASES,
+  ...RESOURCE_CASES,
 ]
 
 /** Of machines with a lot else to do. */

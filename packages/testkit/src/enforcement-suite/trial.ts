@@ -234,8 +234,17 @@ export class TriedGuard {
     this.#opened = opened
   }
 
-  async call(call: Call): Promise<Outcome> {
-    const calling = this.#opened.call({
+  call(call: Call): Promise<Outcome> {
+    return this.#outcome((calling) => this.#opened.call(calling), call)
+  }
+
+  async read(call: Call): Promise<Outcome> {
+    expect(this.#opened.read, 'a way to read what is no action').toBeDefined()
+    return this.#outcome(async (reading) => this.#opened.read?.(reading) ?? { kind: 'aborted' }, call)
+  }
+
+  async #outcome(guarded: (call: GuardedCall) => Promise<CallOutcome>, call: Call): Promise<Outcome> {
+    const calling = guarded({
       agent_id: this.#trial.agent_id,
       resource: 'order:8812',
       context: { to: 'account:1', amount: 40 },

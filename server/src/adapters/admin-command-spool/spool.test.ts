@@ -52,9 +52,10 @@ async function age(path: string): Promise<void> {
 async function watched(count: number, execute: SpoolWatch['execute'] = async () => DONE) {
   const commands: AdminCommand[] = []
   const errors: Error[] = []
+  const refusals: string[] = []
   await new Promise<void>((resolve) => {
     const check = () => {
-      if (commands.length + errors.length >= count) resolve()
+      if (commands.length + errors.length + refusals.length >= count) resolve()
     }
     stop = watchSpool({
       dataDir,
@@ -64,13 +65,17 @@ async function watched(count: number, execute: SpoolWatch['execute'] = async () 
         check()
         return execute(command)
       },
+      onRefused: (reason) => {
+        refusals.push(reason)
+        check()
+      },
       onError: (error) => {
         errors.push(error as Error)
         check()
       },
     })
   })
-  return { commands, errors }
+  return { commands, errors, refusals }
 }
 
 async function until(isSo: () => Promise<boolean>): Promise<void> {
@@ -183,9 +188,9 @@ describe('the watch', () => {
 
   it('writes the reason of a refusal as the result, and reports it', async () => {
     const path = await submitCommand(dataDir, COMMAND)
-    const { errors } = await watched(2, async () => ({ refused: 'It is too late.' }))
+    const { errors, refusals } = await watched(2, async () => ({ refused: 'It is too late.' }))
     await settled()
-    expect(errors.map(({ message }) => message)).toEqual(['It is too late.'])
+    expect({ errors, refusals }).toEqual({ errors: [], refusals: ['It is too late.'] })
     expect(await readResult(path)).toEqual({ refused: 'It is too late.' })
     expect(await pendingCommands(dataDir)).toEqual([])
   })

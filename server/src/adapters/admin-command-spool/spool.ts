@@ -1,19 +1,20 @@
 /**
- * How the operator on the server's machine reaches a running server: command files in a folder of the data directory that
- * only the operator and the server can write. A command is `x.json`. A command for a key holds the key's hash, never its
- * text. Its result is `x.json.answer`, which is written before the command is removed: a command without a result was not
- * executed, or not to its end, and is executed again. Files that nobody waits for any more are removed.
+ * Lets the operator on the server's machine reach a running server: command files in a folder of the data directory
+ * that only the operator and the server can write. A command is `x.json`. A command for a key contains the key's hash,
+ * never its text. Its result is `x.json.answer`, which is written before the command is removed: a command without a
+ * result was not executed completely, and is executed again. Abandoned files are removed.
  */
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { lstat, mkdir, open, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { KeyCreateSchema } from '@countersign/contract'
-import { replaceFile } from '@countersign/durable-files'
 import { z } from 'zod'
+import { replaceFile } from '../../durable-files/replace-file.js'
+import { orNull } from '../../durable-files/stat-if-there.js'
 import type { AdminCommand, CommandResult } from '../../ports/admin-command.js'
 
-/** Other users own the spool or can write into it. Nothing in it is trusted. */
+/** Other users own the spool or can write to it. Nothing in it is trusted. */
 export class UnsafeSpoolError extends Error {
   override readonly name = 'UnsafeSpoolError'
 }
@@ -28,13 +29,14 @@ const CommandSchema: z.ZodType<AdminCommand> = z.union([
     }),
   }),
   z.strictObject({ clock: z.literal('confirm') }),
+  z.strictObject({ audit: z.literal('accept-rewrite') }),
 ])
 const ResultSchema: z.ZodType<CommandResult> = z.union([
   z.strictObject({ done: z.literal(true) }),
   z.strictObject({ refused: z.string() }),
 ])
 const MAX_COMMAND_BYTES = 64 * 1024
-/** Longer than any operator waits for a result. */
+/** Longer than an operator waits for a result. */
 const ABANDONED_AFTER_MS = 60_000
 
 /** Writes a command durably. Resolves with its path. @throws UnsafeSpoolError */
@@ -47,7 +49,7 @@ export async function submitCommand(dataDir: string, command: AdminCommand): Pro
   return path
 }
 
-/** The result of a command; null while there is none. */
+/** Returns the result of a command; null while there is none. */
 export async function readResult(path: string): Promise<CommandResult | null> {
   const text = await readFile(resultOf(path), 'utf8').catch(orNull)
   return text === null ? null : ResultSchema.parse(JSON.parse(text))
@@ -61,7 +63,7 @@ export async function withdrawCommand(path: string): Promise<CommandResult | nul
   return result
 }
 
-/** The paths of the commands that wait. Removes abandoned files. @throws UnsafeSpoolError */
+/** Returns the paths of the waiting commands. Removes abandoned files. @throws UnsafeSpoolError */
 export async function pendingCommands(dataDir: string): Promise<string[]> {
   const folder = folderIn(dataDir)
   const names = await readdir(folder).catch(orNull)
@@ -100,12 +102,15 @@ export async function completeCommand(path: string, result: CommandResult): Prom
   await removeCommand(path)
 }
 
-/** Removes a file of the spool, or a folder that lies there. */
+/** Removes a file of the spool, or a folder in its place. */
 export function removeCommand(path: string): Promise<void> {
   return rm(path, { recursive: true, force: true })
 }
 
-/** The names on the disk (this folder, `.answer`, `refused`) stay: server and command line may be of different releases. */
+/**
+ * The names on the disk (this folder, `.answer`, `refused`) must not change: server and command line may be of
+ * different releases.
+ */
 function folderIn(dataDir: string): string {
   return join(dataDir, 'operator-inbox')
 }
@@ -114,7 +119,7 @@ function resultOf(path: string): string {
   return `${path}.answer`
 }
 
-/** Everyone who can write into the folder can have a key with every right created. */
+/** Any user who can write to the folder could have a key with every right created. */
 async function assertSafe(folder: string): Promise<void> {
   const state = await lstat(folder)
   if (!state.isDirectory()) throw new UnsafeSpoolError(`${folder} is not a folder. Remove it.`)
@@ -133,9 +138,4 @@ function isOwn(uid: number): boolean {
 async function isAbandoned(path: string): Promise<boolean> {
   const state = await lstat(path).catch(orNull)
   return state !== null && Date.now() - state.mtimeMs > ABANDONED_AFTER_MS
-}
-
-function orNull(error: NodeJS.ErrnoException): null {
-  if (error.code === 'ENOENT') return null
-  throw error
 }

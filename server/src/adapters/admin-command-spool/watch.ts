@@ -1,12 +1,17 @@
-import { poll } from '@countersign/concurrency'
+import { poll } from '../../concurrency/poll.js'
 import type { AdminCommand, CommandResult } from '../../ports/admin-command.js'
 import { completeCommand, pendingCommands, readCommand, removeCommand } from './spool.js'
 
 export interface SpoolWatch {
   readonly dataDir: string
-  /** Rejects when the command has to wait: it is executed again at the next poll. */
+  /** Rejects when the command must wait: it is executed again at the next poll. */
   readonly execute: (command: AdminCommand) => Promise<CommandResult>
-  /** Gets why a command was refused, removed or has to wait, or why the spool cannot be read: each reason once. */
+  /** Called with the reason when a command was refused; its result contains the reason, too. */
+  readonly onRefused: (reason: string) => void
+  /**
+   * Called with the reason why a command was removed or must wait, or why the spool cannot be read: once for each
+   * reason.
+   */
   readonly onError: (error: unknown) => void
   /** 500 when absent. */
   readonly intervalMs?: number
@@ -15,9 +20,15 @@ export interface SpoolWatch {
 /**
  * Polls the spool and executes its commands. Does not keep the process alive.
  *
- * @returns stops polling, once the command in progress has ended
+ * @returns a function that stops polling, once the command in progress has ended
  */
-export function watchSpool({ dataDir, execute, onError, intervalMs = 500 }: SpoolWatch): () => Promise<void> {
+export function watchSpool({
+  dataDir,
+  execute,
+  onRefused,
+  onError,
+  intervalMs = 500,
+}: SpoolWatch): () => Promise<void> {
   let reported: ReadonlySet<string> = new Set()
   const executePending = async (): Promise<void> => {
     const failing = new Set<string>()
@@ -27,7 +38,7 @@ export function watchSpool({ dataDir, execute, onError, intervalMs = 500 }: Spoo
     }
     try {
       for (const path of await pendingCommands(dataDir))
-        await executeOne(path, execute, onError).catch((error: unknown) => reportOnce(path, error))
+        await executeOne(path, { execute, onRefused, onError }).catch((error: unknown) => reportOnce(path, error))
     } catch (error) {
       reportOnce(dataDir, error)
     }
@@ -36,7 +47,10 @@ export function watchSpool({ dataDir, execute, onError, intervalMs = 500 }: Spoo
   return poll(executePending, { everyMs: intervalMs, onError }).stop
 }
 
-async function executeOne(path: string, execute: SpoolWatch['execute'], onError: SpoolWatch['onError']): Promise<void> {
+async function executeOne(
+  path: string,
+  { execute, onRefused, onError }: Pick<SpoolWatch, 'execute' | 'onRefused' | 'onError'>,
+): Promise<void> {
   let command: AdminCommand | null
   try {
     command = await readCommand(path)
@@ -48,5 +62,5 @@ async function executeOne(path: string, execute: SpoolWatch['execute'], onError:
   if (command === null) return
   const result = await execute(command)
   await completeCommand(path, result)
-  if ('refused' in result) onError(new Error(result.refused))
+  if ('refused' in result) onRefused(result.refused)
 }

@@ -1,9 +1,13 @@
-/** `signing-keys.json`. Checked when read; replaced as a whole, so that a crash leaves the old file or the new one. */
+/**
+ * `signing-keys.json`. It is checked when read, and replaced atomically, so that a crash leaves the old file or the new
+ * one.
+ */
 import { open } from 'node:fs/promises'
-import { assertNoFolder, replaceFile } from '@countersign/durable-files'
 import { importSigningKey } from '@countersign/permit'
-import type { LogPosition } from '@countersign/store-port/store'
 import { z } from 'zod'
+import { assertNoFolder } from '../../durable-files/assert-no-folder.js'
+import { replaceFile } from '../../durable-files/replace-file.js'
+import type { LogPosition } from '../../ports/store/audit.js'
 import type { StoredSigningKey } from './key-states.js'
 
 /** The file of signing keys cannot be used. The message names the file and says what to do. The server must not start. */
@@ -49,17 +53,19 @@ const KeyFileSchema = z.strictObject({
   version: z.literal(1),
   keys: z.array(KeySchema),
   newest_entry: PlaceSchema.nullable().default(null),
+  remembers_checkpoints: z.boolean().default(false),
 })
 
-/** What the file holds. */
 export interface KeyFile {
   readonly keys: readonly StoredSigningKey[]
   /** The newest position in the audit log that was written with these keys; it may lag. */
   readonly newest_entry: LogPosition | null
+  /** Whether `checkpoints.ndjson` has existed next to it: from then on its absence is a fault. */
+  readonly remembers_checkpoints: boolean
 }
 
 /**
- * Reads the keys, null when there is no file.
+ * Reads the keys; null when there is no file.
  *
  * @throws KeyFileError when group or others may read the file, or when it is damaged
  */
@@ -72,9 +78,9 @@ export async function readKeyFile(path: string): Promise<KeyFile | null> {
     throw error
   }
   try {
-    const { keys, newest_entry } = KeyFileSchema.parse(JSON.parse(text))
-    assertCoherent(keys)
-    return { keys, newest_entry }
+    const { version: _, ...kept } = KeyFileSchema.parse(JSON.parse(text))
+    assertCoherent(kept.keys)
+    return kept
   } catch (cause) {
     throw new KeyFileError(
       `The signing keys in ${path} are damaged, or written by a newer Countersign. Nothing was changed. Restore the file ` +
@@ -84,9 +90,9 @@ export async function readKeyFile(path: string): Promise<KeyFile | null> {
   }
 }
 
-/** Replaces the file, mode 0600. Durable once the promise resolves. The writer holds the lock of the keys. */
-export function writeKeyFile(path: string, { keys, newest_entry }: KeyFile): Promise<void> {
-  return replaceFile(path, `${JSON.stringify({ version: 1, keys, newest_entry }, null, 2)}\n`)
+/** Replaces the file, mode 0600. Durable once the promise resolves. The caller must hold the lock of the keys. */
+export function writeKeyFile(path: string, file: KeyFile): Promise<void> {
+  return replaceFile(path, `${JSON.stringify({ version: 1, ...file }, null, 2)}\n`)
 }
 
 async function readPrivately(path: string): Promise<string> {

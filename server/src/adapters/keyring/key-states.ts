@@ -16,21 +16,22 @@ import {
   UnknownSigningKeyError,
 } from '../../ports/signer.js'
 
-/** One key in the file. Only a next and an active key have a secret: the others never sign again. */
+/** One key in the file. Only the next and the active key have a secret, because the others never sign again. */
 export interface StoredSigningKey extends SigningKeyInfo {
   readonly jwk: PublicJwk | PrivateJwk
 }
 
-/** Longest life of a permit (1 h). */
+/** The longest lifetime of a permit is 1 h. */
 const RETIRING_MS = 3_600_000 + KNOWN_AFTER_MS
 
-/** The keys of a first start. The active key replaced no other. */
+/** The keys of a first start. The active key has replaced no other key. */
 export function firstKeys(now: Date): StoredSigningKey[] {
   return [newNextKey(now), { ...newNextKey(now), state: 'active' }]
 }
 
 /**
- * When every verifier that refreshes its key set knows the next key. All verifiers know a next key of the first start.
+ * The time at which every verifier that refreshes its key set knows the next key. All verifiers know a next key of the
+ * first start.
  */
 export function nextKnownFrom(keys: readonly StoredSigningKey[]): Date {
   const next = keys.find((key) => key.state === 'next') as StoredSigningKey
@@ -49,10 +50,10 @@ export function rotateKeys(keys: readonly StoredSigningKey[], now: Date): Stored
 }
 
 /**
- * Revokes a key. The next key replaces a revoked active key, and a new next key replaces that. Returns the same array when
- * the key is already revoked.
+ * Revokes a key. The next key replaces a revoked active key, and a new next key replaces that. Returns the same array
+ * when the key is already revoked.
  *
- * @throws UnknownSigningKeyError when no such key is kept
+ * @throws UnknownSigningKeyError when no such key is stored
  */
 export function revokeKey(keys: readonly StoredSigningKey[], kid: string, now: Date): readonly StoredSigningKey[] {
   const target = withoutOver(keys, now).find((key) => key.kid === kid)
@@ -67,7 +68,7 @@ export function revokeKey(keys: readonly StoredSigningKey[], kid: string, now: D
   return target.state === 'retiring' ? kept : [newNextKey(now), ...kept]
 }
 
-/** The keys without those whose last permit has ended. */
+/** Returns the keys without those whose last permit has expired. */
 export function withoutOver(keys: readonly StoredSigningKey[], now: Date): StoredSigningKey[] {
   return keys.filter((key) => key.published_until === null || Date.parse(key.published_until) > now.getTime())
 }

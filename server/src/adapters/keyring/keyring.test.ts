@@ -277,7 +277,7 @@ describe('an early rotation', () => {
     expect(keyIn(keyring, 'active').kid).toBe(next)
   })
 
-  test('is refused until every verifier has read the key set again, by whoever opens the keys, and says until when', async () => {
+  test('is refused until every verifier has read the key set again, whichever process opens it, and says until when', async () => {
     await (await openKept()).rotate()
     const before = await readFile(path, 'utf8')
     nowMs += KNOWN_AFTER_MS - 1
@@ -309,7 +309,7 @@ describe('an early rotation', () => {
 })
 
 describe('the history', () => {
-  test('is what every change has told, oldest first, whoever made it', async () => {
+  test('is what every change has told, oldest first, no matter who made it', async () => {
     const keyring = await openKept()
     const told = keyring.history()
     nowMs += 1

@@ -1,11 +1,11 @@
 import { sign } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Poll, poll, SerialQueue } from '@countersign/concurrency'
-import { whileLocked } from '@countersign/durable-files'
 import { importSigningKey, type PermitClaims, type PublicKeySet, type SigningKey } from '@countersign/permit'
 import { PermitSigner } from '@countersign/permit/signer'
-import type { LogPosition } from '@countersign/store-port/store'
+import { type Poll, poll } from '../../concurrency/poll.js'
+import { SerialQueue } from '../../concurrency/serial-queue.js'
+import { whileLocked } from '../../durable-files/file-lock.js'
 import type { Clock } from '../../ports/clock.js'
 import {
   EarlyRotationError,
@@ -14,7 +14,8 @@ import {
   type SigningKeyInfo,
   type TextSignature,
 } from '../../ports/signer.js'
-import { type KeyFile, readKeyFile, writeKeyFile } from './key-file.js'
+import type { LogPosition } from '../../ports/store/audit.js'
+import { type KeyFile, KeyFileError, readKeyFile, writeKeyFile } from './key-file.js'
 import {
   changesBetween,
   firstKeys,
@@ -44,7 +45,7 @@ export async function openKeyring({ dataDir, clock }: KeyringOptions): Promise<K
   const make = async () => {
     const kept = await readKeyFile(path)
     if (kept !== null) return kept
-    const made = { keys: firstKeys(clock.now()), newest_entry: null }
+    const made = { keys: firstKeys(clock.now()), newest_entry: null, remembers_checkpoints: false }
     await writeKeyFile(path, made)
     return made
   }
@@ -62,10 +63,25 @@ export async function findKeyring({ dataDir, clock }: KeyringOptions): Promise<K
   return kept === null ? null : new Keyring(path, clock, kept)
 }
 
+/**
+ * Whether the keys in this folder record that `checkpoints.ndjson` has existed next to them. False when they cannot be
+ * read.
+ */
+export async function areCheckpointsKept(dataDir: string): Promise<boolean> {
+  try {
+    return (await readKeyFile(pathIn(dataDir)))?.remembers_checkpoints ?? false
+  } catch (error) {
+    // Unreadable keys cannot sign anything.
+    if (error instanceof KeyFileError) return false
+    throw error
+  }
+}
+
 /** The signing keys in one file. Another process may change the file: `watch` loads its changes. */
 export class Keyring implements Signer {
   private keys: readonly StoredSigningKey[]
-  private newest: LogPosition | null
+  /** The other members of the file. */
+  private beside: Omit<KeyFile, 'keys'>
   private active: SigningKey
   private readonly queue = new SerialQueue()
   private readonly signer = new PermitSigner()
@@ -75,10 +91,10 @@ export class Keyring implements Signer {
   constructor(
     private readonly path: string,
     private readonly clock: Clock,
-    { keys, newest_entry }: KeyFile,
+    { keys, ...beside }: KeyFile,
   ) {
     this.keys = keys
-    this.newest = newest_entry
+    this.beside = beside
     this.active = activeKey(keys)
   }
 
@@ -89,6 +105,10 @@ export class Keyring implements Signer {
   async signText(text: string): Promise<TextSignature> {
     const { privateKey, publicJwk } = this.active
     return { publicKey: publicJwk.x, signature: sign(null, Buffer.from(text), privateKey).toString('base64url') }
+  }
+
+  async checkpointKeys(): Promise<readonly string[]> {
+    return this.keys.filter(({ state }) => state !== 'revoked').map(({ jwk }) => jwk.x)
   }
 
   jwks(): PublicKeySet {
@@ -118,26 +138,44 @@ export class Keyring implements Signer {
 
   /** The newest position in the audit log that the file remembers. A store without it has lost entries. */
   get newestEntry(): LogPosition | null {
-    return this.newest
+    return this.beside.newest_entry
   }
 
-  /** Writes a position, or none, into the file. Durable once the promise resolves. Does not create a file that is gone. */
+  /** Writes a position, or null, into the file. Durable once the promise resolves. Does not create a missing file. */
   async remember(position: LogPosition | null): Promise<void> {
-    if (position?.log === this.newest?.log && position?.index === this.newest?.index) return
-    await this.queue.run(() =>
+    const { newestEntry } = this
+    if (position?.log !== newestEntry?.log || position?.index !== newestEntry?.index)
+      await this.note({ newest_entry: position })
+  }
+
+  /** Whether the file records that `checkpoints.ndjson` has existed next to it. */
+  get remembersCheckpoints(): boolean {
+    return this.beside.remembers_checkpoints
+  }
+
+  /**
+   * Records that `checkpoints.ndjson` exists next to the file. Durable once the promise resolves. Does not create a
+   * missing file.
+   */
+  noteCheckpoints(): Promise<void> {
+    return this.note({ remembers_checkpoints: true })
+  }
+
+  private note(members: Partial<Omit<KeyFile, 'keys'>>): Promise<void> {
+    return this.queue.run(() =>
       whileLocked(lockOf(this.path), async () => {
         const kept = await readKeyFile(this.path)
         if (kept === null) return
-        await writeKeyFile(this.path, { ...kept, newest_entry: position })
-        // The keys in memory stay: `watch` must notice what another process changed in them.
-        this.newest = position
+        await writeKeyFile(this.path, { ...kept, ...members })
+        // The keys in memory stay unchanged, because `watch` must notice what another process changed in them.
+        this.beside = { ...this.beside, ...members }
       }),
     )
   }
 
   /**
-   * Loads what another process wrote into the file (such as `countersign signing-keys rotate` while the server runs).
-   * Resolves with its changes.
+   * Loads the changes of another process (such as `countersign signing-keys rotate` while the server runs). Resolves
+   * with its changes.
    *
    * @throws KeyFileError when the file is damaged or open to other users; the keys stay as they were
    */
@@ -147,8 +185,8 @@ export class Keyring implements Signer {
 
   /**
    * Reloads the file every `intervalMs` (default 1000). Does not keep the process alive. Calls `onChange` when the keys
-   * changed, and again at each later poll until it resolves. `onError` gets why the file cannot be loaded, or what
-   * `onChange` rejected with: once, until a poll succeeds again.
+   * changed, and again at each later poll until it resolves. Calls `onError` with the reason why the file cannot be
+   * loaded, or with the rejection of `onChange`: once, until a poll succeeds again.
    */
   watch(onChange: () => Promise<void>, onError: (error: unknown) => void, intervalMs = 1000): void {
     let isFailing = false
@@ -187,14 +225,14 @@ export class Keyring implements Signer {
   }
 
   private async present(): Promise<KeyFile> {
-    return (await readKeyFile(this.path)) ?? { keys: this.keys, newest_entry: this.newest }
+    return (await readKeyFile(this.path)) ?? { keys: this.keys, ...this.beside }
   }
 
-  private takeOver({ keys, newest_entry }: KeyFile): SigningKeyChange[] {
+  private takeOver({ keys, ...beside }: KeyFile): SigningKeyChange[] {
     const changes = changesBetween(this.keys, keys)
     this.active = activeKey(keys)
     this.keys = keys
-    this.newest = newest_entry
+    this.beside = beside
     return changes
   }
 }

@@ -1,38 +1,56 @@
-import { printable } from '@countersign/client/kernel'
+import { ProofError } from '@countersign/audit-log'
+import { printable } from '@countersign/client/text'
 import { validate } from '@countersign/contract'
 import type { z } from 'zod'
-import { CommandError, EXIT, exitCodeOfStatus } from '../exit.js'
+import { exitCodeOfStatus, failure } from '../exit.js'
 import type { ServerAccess } from '../server-access.js'
 import { fetchText } from './fetch-text.js'
+import { RefusedError, whileBusy } from './while-busy.js'
+
+/** What a person must do when a server is busy for longer than a command waits; empty when the server did not say. */
+export function askedFor(retryAfterSeconds: number | null): string {
+  return retryAfterSeconds === null ? '' : ` It asks to wait ${retryAfterSeconds} seconds: repeat the command then.`
+}
 
 /** A server waits three seconds for the checkpoint of a proof. */
 const LIMITS = { maxBytes: 16 * 1024 * 1024, withinMs: 30_000 }
 
 /**
- * Asks a server for JSON. It comes as the server sent it.
+ * Requests JSON from a server and returns it unchanged.
  *
- * @throws CommandError with what the server says when it refuses; when no answer comes, and when it is none of the schema
+ * @throws CommandError with the server's message when it refuses, when there is no answer, and when it does not match
+ *   the schema
  */
 export async function askServer<Schema extends z.ZodType>(
   { baseUrl, apiKey }: ServerAccess,
   path: string,
   schema: Schema,
 ): Promise<z.output<Schema>> {
-  const { status, text } = await fetchText(baseUrl.replace(/\/+$/, '') + path, LIMITS, {
-    headers: { Authorization: `Bearer ${apiKey}` },
-    redirect: 'manual',
-  })
-  const body = jsonOf(text)
-  if (status !== 200)
-    throw new CommandError(
+  const url = baseUrl.replace(/\/+$/, '') + path
+  const init = { headers: { Authorization: `Bearer ${apiKey}` }, redirect: 'manual' } as const
+  const body = await whileBusy(baseUrl, async () => {
+    const { status, text, retryAfterSeconds } = await fetchText(url, LIMITS, init)
+    const body = jsonOf(text)
+    const { code, detail } = (body ?? {}) as { readonly code?: unknown; readonly detail?: unknown }
+    if (status === 409 && code === 'log_rewritten') throw rewritten(baseUrl, String(detail))
+    if (status === 200) return body
+    const said = `${printable(problemOf(body, text))}${askedFor(retryAfterSeconds)}`
+    throw new RefusedError(
+      { status, retryAfterSeconds },
       exitCodeOfStatus(status),
-      `${baseUrl} answers ${status}: ${printable(problemOf(body, text))}`,
+      `${baseUrl} answers ${status}: ${said}`,
     )
+  })
   if (validate(schema, body).ok) return body as z.output<Schema>
-  throw new CommandError(EXIT.failure, `${baseUrl} answers ${path} with something else than this release knows.`)
+  throw failure(`${baseUrl} answers ${path} in a form that this release does not know.`)
 }
 
-/** Undefined for what is no JSON. */
+/** The error for a server that has found its log rewritten. */
+export function rewritten(url: string, detail: string): ProofError {
+  return new ProofError(`The audit log of ${url} does not continue from what it has signed. ${detail}`)
+}
+
+/** Undefined for a text that is not JSON. */
 function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text)

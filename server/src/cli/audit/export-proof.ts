@@ -1,8 +1,9 @@
-/** Proofs out of an export: the same that its server would have given of those checkpoints. */
+/** Builds proofs from an export: the same that its server would have given for those checkpoints. */
 import {
   bytesOfLeaf,
   type ExportLine,
   type Hash,
+  IncompleteError,
   inclusionProof,
   type LeafRange,
   leafHashOfText,
@@ -17,7 +18,7 @@ import type { AuditEntry, DecisionProof, InclusionProof } from '@countersign/con
 import { openBytes } from './input.js'
 import { linesOf } from './lines.js'
 
-/** A leaf that is to be proved: of a log, or with null of the root log. */
+/** A leaf to prove: of a log, or with null of the root log. */
 class WantedProof {
   readonly #parts: readonly { readonly range: LeafRange; readonly tree: MerkleTree }[]
 
@@ -44,9 +45,9 @@ class WantedProof {
   }
 }
 
-/** What of an export is to be proved. */
+/** The parts of an export that are to be proved. */
 interface Found {
-  /** By log: its newest checkpoint, and the position of that in the root log. */
+  /** By log: its newest checkpoint, and the position of that checkpoint in the root log. */
   readonly newest: ReadonlyMap<string, { readonly note: string; readonly index: number }>
   /** The checkpoint of the root log. */
   readonly root: string | null
@@ -55,10 +56,10 @@ interface Found {
 }
 
 /**
- * Reads the file twice: for what is to be proved, and for the hashes that prove it. The export is not verified here: whoever
- * verifies the proof sees what is wrong with it.
+ * Reads the file twice: for the entries to prove, and for the hashes that prove them. It does not verify the export: a
+ * program that verifies the proof finds any fault.
  *
- * @throws LineError when a line is none of an export; IncompleteError when it was cut off
+ * @throws LineError when a line is not one of an export; IncompleteError when the file was cut off
  */
 export async function proveFromExport(file: string, decisionId: string): Promise<DecisionProof> {
   const { newest, root, entries } = await find(file, decisionId)
@@ -84,6 +85,7 @@ async function find(file: string, decisionId: string): Promise<Found> {
   let root: string | null = null
   let index = 0
   for await (const line of linesIn(file)) {
+    if (line.kind === 'problem') throw new IncompleteError(line.problem)
     if (line.kind === 'entry') {
       if (line.entry.subject === decisionId) entries.push(line.entry)
       continue
@@ -100,6 +102,7 @@ async function find(file: string, decisionId: string): Promise<Found> {
 async function collect(file: string, wanted: readonly WantedProof[]): Promise<void> {
   let checkpoints = 0
   for await (const line of linesIn(file)) {
+    if (line.kind === 'problem') return
     const isEntry = line.kind === 'entry'
     const log = isEntry ? line.entry.log : null
     const index = isEntry ? line.entry.index : checkpoints++

@@ -1,7 +1,8 @@
 import { pipeline } from 'node:stream/promises'
-import { printable } from '@countersign/client/kernel'
-import { replaceFile } from '@countersign/durable-files'
-import { CommandError, EXIT } from '../exit.js'
+import { printable } from '@countersign/client/text'
+import { replaceFile } from '../../durable-files/replace-file.js'
+import { ExportGapError } from '../../use-cases/audit/export.js'
+import { EXIT, failure, usageError } from '../exit.js'
 import { type AuditSource, serverSource, withStoreSource } from './audit-source.js'
 import { isUrl } from './input.js'
 import { assertPlace } from './out-file.js'
@@ -19,27 +20,28 @@ export interface AuditExportOptions {
 }
 
 /**
- * First the witnesses get the newest checkpoint, then the logs are exported: so the export has that checkpoint in its past, and
- * is verified with what the witnesses keep.
+ * First sends the newest checkpoint to the witnesses, then exports the logs: so the export has that checkpoint in its
+ * past, and can be verified with what the witnesses keep.
  */
 export async function auditExport(options: AuditExportOptions): Promise<number> {
   const witnesses = witnessesOf(options)
   const work = async (source: AuditSource): Promise<number> => {
     try {
       for (const line of await giveToWitnesses(source, witnesses)) process.stderr.write(`${printable(line)}\n`)
+      if (options.checkpointOnly !== true) await write(source, options.out)
     } catch (error) {
-      const finding = findingOf(error)
-      if (finding === null) throw error
-      return report(finding)
+      if (error instanceof ExportGapError) throw failure(`${error.message} ${GAP_FIX}`)
+      return report(findingOf(error))
     }
-    if (options.checkpointOnly !== true) await write(source, options.out)
     return EXIT.ok
   }
   if (options.offline === true && options.url !== undefined)
-    throw new CommandError(EXIT.usage, '--offline asks no server: leave out --url.')
+    throw usageError('--offline does not contact a server: omit --url.')
   if (options.out !== undefined) assertPlace(options.out)
   return options.offline === true ? withStoreSource(work) : work(serverSource(options.url))
 }
+
+const GAP_FIX = 'The export ends there. Find out who removed it, and restore a backup.'
 
 async function write(source: AuditSource, out: string | undefined): Promise<void> {
   const lines = await source.exportLines()
@@ -48,14 +50,10 @@ async function write(source: AuditSource, out: string | undefined): Promise<void
     else await replaceFile(out, lines)
   } catch (cause) {
     const { code, syscall, message } = cause as NodeJS.ErrnoException
-    // A reader that has seen enough, such as `head`, is no fault.
+    // A reader that closes early, such as `head`, is not a fault.
     if (code === 'EPIPE') return
     if (out === undefined || syscall === undefined) throw cause
-    throw new CommandError(
-      EXIT.failure,
-      `Cannot write ${out}: ${message}. Make room, or name another file with --out.`,
-      { cause },
-    )
+    throw failure(`Cannot write ${out}: ${message}. Free some space, or name another file with --out.`, cause)
   }
 }
 
@@ -63,12 +61,13 @@ async function write(source: AuditSource, out: string | undefined): Promise<void
 function witnessesOf({ witness = [], witnessKey = [], checkpointOnly, out }: AuditExportOptions): Witnesses {
   const urls = witness.filter(isUrl)
   const files = witness.filter((one) => !isUrl(one))
-  const usage = (message: string) => new CommandError(EXIT.usage, message)
-  if (checkpointOnly === true && witness.length === 0) throw usage('--checkpoint-only needs a --witness.')
-  if (checkpointOnly === true && out !== undefined) throw usage('--checkpoint-only exports nothing: leave out --out.')
+  if (checkpointOnly === true && witness.length === 0) throw usageError('--checkpoint-only needs a --witness.')
+  if (checkpointOnly === true && out !== undefined) throw usageError('--checkpoint-only exports nothing: omit --out.')
   if (urls.length > 0 && files.length === 0)
-    throw usage('Name a file with --witness, too: it keeps the checkpoint with what the witness at the URL has signed.')
-  if (urls.length > 0 && witnessKey.length === 0) throw usage('Name the key of the witness with --witness-key.')
-  if (urls.length === 0 && witnessKey.length > 0) throw usage('--witness-key belongs to a --witness that is a URL.')
+    throw usageError(
+      'Also name a file with --witness: it stores the checkpoint with the signature of the witness at the URL.',
+    )
+  if (urls.length > 0 && witnessKey.length === 0) throw usageError('Name the key of the witness with --witness-key.')
+  if (urls.length === 0 && witnessKey.length > 0) throw usageError('--witness-key needs a --witness that is a URL.')
   return { files, urls, keys: witnessKeysOf(witnessKey) }
 }

@@ -21,9 +21,9 @@ const PATIENT = { maxBytes: 10, withinMs: 60_000 }
 
 it('is the whole answer, whatever its status', async () => {
   answer = (res) => res.writeHead(418).end('0123456789')
-  expect(await fetchText(url, PATIENT)).toEqual({ status: 418, text: '0123456789' })
-  answer = (res) => res.writeHead(204).end()
-  expect(await fetchText(url, PATIENT)).toEqual({ status: 204, text: '' })
+  expect(await fetchText(url, PATIENT)).toEqual({ status: 418, text: '0123456789', retryAfterSeconds: null })
+  answer = (res) => res.writeHead(204, { 'Retry-After': '7' }).end()
+  expect(await fetchText(url, PATIENT)).toEqual({ status: 204, text: '', retryAfterSeconds: 7 })
 })
 
 it('waits only so long for the head, and for the end', async () => {
@@ -34,7 +34,7 @@ it('waits only so long for the head, and for the end', async () => {
   await expect(fetchText(url, FAST)).rejects.toMatchObject(late)
 })
 
-it('takes only so much, and then hangs up', async () => {
+it('takes only a limited number of bytes, and then hangs up', async () => {
   const hungUp = new Promise((resolve) => {
     answer = (res) => res.on('close', resolve).writeHead(200).write('0123456789a')
   })

@@ -1,16 +1,19 @@
-/** Answers of servers that may be slow, endless or hostile. */
-import { CommandError, EXIT } from '../exit.js'
+/** Reads answers of servers that may be slow, endless or hostile. */
+import { parseRetryAfter } from '@countersign/client/text'
+import { failure } from '../exit.js'
 
 export interface AnswerLimits {
   /** Of the body. */
   readonly maxBytes: number
-  /** Milliseconds until the whole answer is there. */
+  /** The time limit for the whole answer, in milliseconds. */
   readonly withinMs: number
 }
 
 export interface TextAnswer {
   readonly status: number
   readonly text: string
+  /** The delay that its `Retry-After` asks for; null when there is none. */
+  readonly retryAfterSeconds: number | null
 }
 
 /** @throws CommandError that names the URL, when no answer comes within the limits */
@@ -21,14 +24,14 @@ export async function fetchText(
 ): Promise<TextAnswer> {
   const signal = AbortSignal.timeout(withinMs)
   try {
-    const { status, body } = await fetch(url, { ...init, signal })
+    const { status, headers, body } = await fetch(url, { ...init, signal })
     const text = await textWithin(maxBytes, body)
-    if (text !== null) return { status, text }
+    if (text !== null) return { status, text, retryAfterSeconds: parseRetryAfter(headers.get('retry-after')) }
   } catch (cause) {
     const fault = signal.aborted ? `did not answer within ${withinMs / 1000} seconds` : 'does not answer'
-    throw new CommandError(EXIT.failure, `${url} ${fault}.`, { cause })
+    throw failure(`${url} ${fault}.`, cause)
   }
-  throw new CommandError(EXIT.failure, `${url} answered more than ${maxBytes} bytes.`)
+  throw failure(`${url} answered more than ${maxBytes} bytes.`)
 }
 
 /** @returns null when the body is longer */

@@ -7,7 +7,7 @@ import {
   type VerifyEd25519,
   verifyNote,
 } from '@countersign/audit-log'
-import { CommandError, EXIT } from '../exit.js'
+import { failure } from '../exit.js'
 import { readText } from './input.js'
 
 export interface KeptNote {
@@ -15,17 +15,15 @@ export interface KeptNote {
   readonly checkpoint: Checkpoint
 }
 
-/** A text, an empty line, and the lines of its signatures. Empty lines between notes are passed over. */
+/** A text, an empty line, and the lines of its signatures. Empty lines between notes are skipped. */
 const NOTE = /\n*((?:(?!— )[^\n]+\n)+\n(?:— [^\n]+\n)+)/uy
 
-/** Nothing is known of its signatures. @throws NoteError when it is no signed checkpoint */
+/** Does not verify the signatures. @throws NoteError when it is not a signed checkpoint */
 export function parseKeptNote(note: string): KeptNote {
   return { note, checkpoint: parseCheckpoint(parseNote(note).text) }
 }
 
-/**
- * @throws CommandError when something in the file is no signed checkpoint
- */
+/** @throws CommandError when a part of the file is not a signed checkpoint */
 export function parseKeptNotes(text: string, file: string): KeptNote[] {
   const kept: KeptNote[] = []
   NOTE.lastIndex = 0
@@ -33,20 +31,20 @@ export function parseKeptNotes(text: string, file: string): KeptNote[] {
     NOTE.lastIndex = end
     const note = NOTE.exec(text)?.[1]
     try {
-      if (note === undefined) throw new Error('It is no signed note.')
+      if (note === undefined) throw new Error('It is not a signed note.')
       kept.push(parseKeptNote(note))
     } catch (cause) {
       const { message } = cause as Error
-      throw new CommandError(EXIT.failure, `Checkpoint ${kept.length + 1} in ${file}: ${message}`, { cause })
+      throw failure(`Checkpoint ${kept.length + 1} in ${file}: ${message}`, cause)
     }
   }
   return kept
 }
 
 /**
- * The checkpoints of a file, at least one: nobody may take what checks nothing for a check.
+ * Reads the checkpoints of a file, at least one, because an empty file would look like a passed check.
  *
- * @param witnesses one of them has to have cosigned each; when there are none, the file alone is trusted
+ * @param witnesses one of them must have cosigned each checkpoint; when there are none, the file alone is trusted
  * @throws CommandError
  */
 export async function readKeptNotes(
@@ -56,16 +54,15 @@ export async function readKeptNotes(
 ): Promise<KeptNote[]> {
   const kept = parseKeptNotes(await readText(file), file)
   if (kept.length === 0)
-    throw new CommandError(
-      EXIT.failure,
-      `${file} has no checkpoint, so nothing can be compared with it. Get a copy that has one, or leave out --kept.`,
+    throw failure(
+      `${file} has no checkpoint, so nothing can be compared with it. Get a copy that has one, or omit --kept.`,
     )
   for (const [i, { note }] of witnesses.length > 0 ? kept.entries() : []) {
     try {
       await verifyNote(parseNote(note), witnesses, verify)
     } catch (cause) {
       const { message } = cause as Error
-      throw new CommandError(EXIT.failure, `Checkpoint ${i + 1} in ${file}: ${message}`, { cause })
+      throw failure(`Checkpoint ${i + 1} in ${file}: ${message}`, cause)
     }
   }
   return kept

@@ -1,16 +1,16 @@
 import type { PermitClaims } from '@countersign/contract'
-import { CommandError, EXIT } from '../exit.js'
+import { usageError } from '../exit.js'
 import { readText } from './input.js'
 
-/** The permit in a file, or on standard input for `-`. */
+/** Reads the permit from a file, or from standard input for `-`. */
 export async function readPermit(file: string): Promise<string> {
   return (await readText(file)).trim()
 }
 
 /**
- * What a permit says. Nothing of it is verified.
+ * Reads the claims of a permit without verifying it.
  *
- * @throws CommandError when it is no permit
+ * @throws CommandError when it is not a permit
  */
 export function permitClaimsOf(token: string): Pick<PermitClaims, 'iss' | 'aud' | 'iat' | 'jti'> {
   const [, payload = ''] = token.split('.')
@@ -19,7 +19,7 @@ export function permitClaimsOf(token: string): Pick<PermitClaims, 'iss' | 'aud' 
     if ([iss, aud, jti].every((text) => typeof text === 'string' && text !== '') && Number.isSafeInteger(iat))
       return { iss, aud, iat, jti }
   } catch {
-    // The same as one without these claims.
+    // Handled like one without these claims.
   }
-  throw new CommandError(EXIT.usage, 'The file has no permit: three parts of base64url with dots between them.')
+  throw usageError('The file does not contain a permit: three base64url parts separated by dots.')
 }

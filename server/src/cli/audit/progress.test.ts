@@ -5,7 +5,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** What is written of a million lines that take so long each. */
+/** The output for a million lines that take `msPerLine` each. */
 function written(msPerLine: number, totalBytes: number | null, isTTY: boolean): string[] {
   let nowMs = 0
   vi.spyOn(performance, 'now').mockImplementation(() => nowMs)

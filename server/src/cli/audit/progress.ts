@@ -1,8 +1,8 @@
-/** What a person sees of a long run, on standard error: nothing of a short one. */
+/** Shows the progress of a long run on standard error; shows nothing for a short one. */
 const FIRST_AFTER_MS = 2_000
 const TERMINAL_EVERY_MS = 500
 const PLAIN_EVERY_MS = 10_000
-/** The clock is looked at once for so many lines. */
+/** The clock is read once per this many lines. */
 const LINES = 512
 
 export class Progress {
@@ -10,10 +10,10 @@ export class Progress {
   #nextMs = performance.now() + FIRST_AFTER_MS
   #isShown = false
 
-  /** @param totalBytes null when nobody knows */
+  /** @param totalBytes null when unknown */
   constructor(private readonly totalBytes: number | null) {}
 
-  /** So much was done. */
+  /** Reports the work done so far. */
   at(lines: number, bytes: number): void {
     if (lines % LINES !== 0 || performance.now() < this.#nextMs) return
     this.#nextMs = performance.now() + (this.#isTerminal ? TERMINAL_EVERY_MS : PLAIN_EVERY_MS)

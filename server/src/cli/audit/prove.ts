@@ -1,12 +1,12 @@
 import { type DecisionProof, DecisionProofSchema } from '@countersign/contract'
-import { replaceFile } from '@countersign/durable-files'
-import { CommandError, EXIT } from '../exit.js'
+import { replaceFile } from '../../durable-files/replace-file.js'
+import { failure } from '../exit.js'
 import { serverAccess } from '../server-access.js'
 import { askServer } from './call-server.js'
 import { proveFromExport } from './export-proof.js'
 import { assertPlace } from './out-file.js'
 import { permitClaimsOf, readPermit } from './permit-file.js'
-import { report } from './verdict.js'
+import { findingOf, report } from './verdict.js'
 
 export interface AuditProveOptions {
   readonly out?: string
@@ -18,15 +18,19 @@ export interface AuditProveOptions {
 export async function auditProve(decision: string, { out, export: file, url }: AuditProveOptions): Promise<number> {
   if (out !== undefined) assertPlace(out)
   const id = decision.startsWith('dec_') ? decision : permitClaimsOf(await readPermit(decision)).jti
-  const proof = file === undefined ? await proveByServer(id, url) : await proveFromExport(file, id)
-  if (proof.decision_id !== id)
-    throw new CommandError(EXIT.failure, `The server answered with the proof of ${proof.decision_id}, not of ${id}.`)
+  let proof: DecisionProof
+  try {
+    proof = file === undefined ? await proveByServer(id, url) : await proveFromExport(file, id)
+  } catch (error) {
+    return report(findingOf(error))
+  }
+  if (proof.decision_id !== id) throw failure(`The server returned the proof of ${proof.decision_id}, not of ${id}.`)
   const uncovered = proof.data.find(({ inclusion }) => inclusion === null)
   if (uncovered !== undefined || proof.data.length === 0) {
     const what =
       uncovered === undefined
-        ? `There is no entry of ${id}.`
-        : `${uncovered.entry.id} is under no checkpoint yet. Repeat the command.`
+        ? `There is no entry for ${id}.`
+        : `${uncovered.entry.id} is not covered by a checkpoint yet. Repeat the command.`
     return report({ result: 'incomplete', lines: [what] })
   }
   const text = `${JSON.stringify(proof, null, 2)}\n`

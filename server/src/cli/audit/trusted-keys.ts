@@ -1,28 +1,16 @@
-/** The public keys that the commands about the audit log trust. */
-import { createPublicKey, verify } from 'node:crypto'
-import {
-  NoteError,
-  type NoteKey,
-  parseVerifierKey,
-  SIGNATURE_TYPES,
-  type TrustedKeys,
-  type VerifyEd25519,
-} from '@countersign/audit-log'
+/** The public keys that the audit log commands trust. */
+import { NoteError, type NoteKey, parseVerifierKey, SIGNATURE_TYPES, type TrustedKeys } from '@countersign/audit-log'
 import type { Jwks } from '@countersign/contract'
 import { z } from 'zod'
-import { CommandError, EXIT } from '../exit.js'
+import { verifyEd25519 } from '../../use-cases/audit/verify-ed25519.js'
+import { usageError } from '../exit.js'
 import { readJson } from './input.js'
-
-export const verifyEd25519: VerifyEd25519 = (publicKey, message, signature) => {
-  const x = Buffer.from(publicKey).toString('base64url')
-  return verify(null, message, createPublicKey({ format: 'jwk', key: { kty: 'OKP', crv: 'Ed25519', x } }), signature)
-}
 
 export function trustedKeysOf({ keys }: Jwks): TrustedKeys {
   return { publicKeys: keys.map(({ x }) => new Uint8Array(Buffer.from(x, 'base64url'))), verify: verifyEd25519 }
 }
 
-/** RFC 7517, section 5: what is unknown in a set is passed over. */
+/** RFC 7517, section 5: unknown members of a set are ignored. */
 const KeySetSchema = z.object({ keys: z.array(z.unknown()) })
 const UsableKeySchema = z.object({
   kty: z.literal('OKP'),
@@ -33,9 +21,9 @@ const UsableKeySchema = z.object({
 })
 
 /**
- * The Ed25519 keys of all of these key sets, each once.
+ * Reads the Ed25519 keys of all these key sets, each once.
  *
- * @throws CommandError for what is no key set, and for one without such a key
+ * @throws CommandError for a text that is not a key set, and for one without such a key
  */
 export async function readKeySets(sources: readonly string[]): Promise<Jwks> {
   const sets = await Promise.all(sources.map(readUsableKeys))
@@ -49,13 +37,10 @@ async function readUsableKeys(source: string): Promise<Jwks['keys']> {
     return data === undefined ? [] : [{ ...data, alg: 'EdDSA', use: 'sig' } as const]
   })
   if (usable.length > 0) return usable
-  throw new CommandError(
-    EXIT.usage,
-    `${source} has no Ed25519 key. Give the key set of the server: it is at /.well-known/jwks.json.`,
-  )
+  throw usageError(`${source} has no Ed25519 key. Give the key set of the server: it is at /.well-known/jwks.json.`)
 }
 
-/** @throws CommandError for a text that is no key of a witness */
+/** @throws CommandError for a text that is not a key of a witness */
 export function witnessKeysOf(texts: readonly string[]): NoteKey[] {
   return texts.map((text) => {
     try {
@@ -63,7 +48,7 @@ export function witnessKeysOf(texts: readonly string[]): NoteKey[] {
       if (key.type !== SIGNATURE_TYPES.cosignature) throw new NoteError('It is a key of a log, not of a witness.')
       return key
     } catch (cause) {
-      throw new CommandError(EXIT.usage, `--witness-key ${text}: ${(cause as Error).message}`, { cause })
+      throw usageError(`--witness-key ${text}: ${(cause as Error).message}`, cause)
     }
   })
 }

@@ -1,6 +1,6 @@
-/** What the commands about the audit log find, for a person and for a program. */
+/** The findings of the audit log commands, for people and programs. */
 import { IncompleteError, ProofError, TamperedError } from '@countersign/audit-log'
-import { printable } from '@countersign/client/kernel'
+import { printable } from '@countersign/client/text'
 import { jsonLine } from '../live/shown-text.js'
 
 /** Exit codes. */
@@ -8,14 +8,14 @@ export const VERDICTS = { intact: 0, tampered: 2, incomplete: 3 } as const
 
 export interface Finding {
   readonly result: keyof typeof VERDICTS
-  /** Sentences for a person, each a line. */
+  /** Sentences for a person, one per line. */
   readonly lines: readonly string[]
-  /** What a program is told besides. */
+  /** Further details for a program. */
   readonly details?: object
 }
 
-/** The finding that an error of the package is; null for any other error. */
-export function findingOf(error: unknown): Finding | null {
+/** Returns the finding for an error of the package. @throws any other error */
+export function findingOf(error: unknown): Finding {
   const { message } = error as Error
   const lines = [message]
   if (error instanceof TamperedError) {
@@ -32,10 +32,10 @@ export function findingOf(error: unknown): Finding | null {
       details: { log: place?.log ?? null, index: place?.index ?? null },
     }
   }
-  return null
+  throw error
 }
 
-/** Prints it, and gives the exit code. Texts out of files are shown without what a terminal would obey. */
+/** Prints the finding, and returns the exit code. Texts from files are shown without terminal control characters. */
 export function report({ result, lines, details }: Finding, isJson = false): number {
   const word = { intact: 'Intact', tampered: 'Tampered with', incomplete: 'Incomplete' }[result]
   const [first = '', ...more] = lines.map((line) => printable(line))

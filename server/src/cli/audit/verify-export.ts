@@ -5,11 +5,11 @@ import {
   type TrustedKeys,
   type VerifiedExport,
 } from '@countersign/audit-log'
-import { compareBudgets } from './balances.js'
+import { compareBudgets, notAddedUpText } from './balances.js'
 import { openBytes } from './input.js'
-import { linesOf } from './lines.js'
 import { Progress } from './progress.js'
 import { counted, type Finding, findingOf } from './verdict.js'
+import { addLines } from './verify-lines.js'
 
 export interface VerifyExportOptions {
   /** `-` for standard input. */
@@ -28,38 +28,35 @@ export async function verifyExport({ file, keys, kept, budgets }: VerifyExportOp
   let verified: VerifiedExport
   let cut: IncompleteError | null = null
   try {
-    cut = await addLines(verifier, chunks, progress)
+    cut = await cutIn(addLines(verifier, chunks, progress))
     verified = verifier.end()
     if (cut !== null) throw cut
   } catch (error) {
     const finding = findingOf(error)
-    if (finding === null) throw error
     return cut === null || cut === error ? finding : { ...finding, lines: [cut.message, ...finding.lines] }
   } finally {
     progress.end()
   }
-  const { contradictions, compared } = await compareBudgets(verified.budgets, budgets)
-  if (contradictions.length === 0) return intact(verified, kept.length, budgets.length > 0 ? compared : null)
+  const { contradictions, compared, notAddedUp } = await compareBudgets(verified.budgets, budgets)
+  if (contradictions.length === 0) {
+    const { lines, details, ...found } = intact(verified, kept.length, budgets.length > 0 ? compared : null)
+    return {
+      ...found,
+      lines: [...lines, ...notAddedUp.map(notAddedUpText)],
+      details: { ...details, not_added_up: notAddedUp },
+    }
+  }
   return {
     result: 'tampered',
-    lines: ['The budgets do not follow from the entries.', ...contradictions.map(({ text }) => text)],
+    lines: ['The budgets do not match the entries.', ...contradictions.map(({ text }) => text)],
     details: { budget_differences: contradictions.map(({ details }) => details) },
   }
 }
 
 /** @returns where the file was cut off in the middle of a line; null when it was not */
-async function addLines(
-  verifier: ExportVerifier,
-  chunks: AsyncIterable<Uint8Array>,
-  progress: Progress,
-): Promise<IncompleteError | null> {
-  let bytes = 0
+async function cutIn(lines: Promise<void>): Promise<IncompleteError | null> {
   try {
-    for await (const line of linesOf(chunks)) {
-      await verifier.add(line)
-      bytes += line.length + 1
-      progress.at(verifier.lines, bytes)
-    }
+    await lines
     return null
   } catch (error) {
     if (error instanceof IncompleteError) return error
@@ -67,8 +64,12 @@ async function addLines(
   }
 }
 
-/** @param compared how many of the budget accounts are in the files that were given; null when none was */
-function intact({ logs, checkpoints, root, budgets }: VerifiedExport, kept: number, compared: number | null): Finding {
+/** @param compared how many of the budget accounts are in the given files; null when there were none */
+function intact(
+  { logs, checkpoints, root, formerRoots, budgets }: VerifiedExport,
+  kept: number,
+  compared: number | null,
+): Finding {
   const entries = [...logs.values()].reduce((sum, size) => sum + size, 0)
   const accounts = budgets.accounts()
   const rootHash = Buffer.from(root.root).toString('base64')
@@ -78,6 +79,9 @@ function intact({ logs, checkpoints, root, budgets }: VerifiedExport, kept: numb
       `${counted(entries, 'entry', 'entries')} of ${counted(logs.size, 'log')}, under ${counted(checkpoints, 'checkpoint')}.`,
       ...[...logs].map(([log, size]) => `  log ${log}: ${counted(size, 'entry', 'entries')}`),
       `  ${root.origin}: root ${rootHash} at ${root.size}`,
+      ...formerRoots.map(
+        ({ origin, size }) => `  which continues ${origin} at ${size}, because the store was restored`,
+      ),
       `  ${counted(accounts.length, 'budget account')}, without a contradiction${compared === null ? '' : `; --budgets has ${compared} of them`}`,
       ...(kept > 0 ? [`  ${counted(kept, 'kept checkpoint')} in its past`] : []),
     ],
@@ -86,6 +90,7 @@ function intact({ logs, checkpoints, root, budgets }: VerifiedExport, kept: numb
       logs: Object.fromEntries(logs),
       checkpoints,
       root: { origin: root.origin, size: root.size, root: rootHash },
+      former_roots: formerRoots.map(({ origin, size }) => ({ origin, size })),
       budgets: accounts,
     },
   }

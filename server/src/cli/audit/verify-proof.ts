@@ -18,7 +18,7 @@ export interface VerifyProofOptions {
   readonly keySet: Jwks
 }
 
-/** Verifies all entries of a proof, that they are of its decision, and that one of them is the one that a permit names. */
+/** Verifies all entries of a proof, that they belong to its decision, and that a permit names one of them. */
 export async function verifyProof({ proof: file, permit, keySet }: VerifyProofOptions): Promise<Finding> {
   const proof: DecisionProof = await readJson(file, DecisionProofSchema, 'a proof of a decision')
   try {
@@ -28,23 +28,25 @@ export async function verifyProof({ proof: file, permit, keySet }: VerifyProofOp
     for (const one of proof.data) if (one.inclusion !== null) proved.push([one, await verified(one, keySet)])
     const uncovered = proof.data.find(({ inclusion }) => inclusion === null)
     if (uncovered !== undefined)
-      return { result: 'incomplete', lines: [`${placeOf(uncovered)} is under no checkpoint yet. Prove it again.`] }
+      return {
+        result: 'incomplete',
+        lines: [`${placeOf(uncovered)} is not covered by a checkpoint yet. Prove it again.`],
+      }
     if (proof.data.length === 0) return { result: 'incomplete', lines: ['The proof has no entry.'] }
     return intact(proof, proved, lines)
   } catch (error) {
-    const finding = error instanceof PermitError ? ofPermit(error) : findingOf(error)
-    if (finding === null) throw error
-    return finding
+    return error instanceof PermitError ? ofPermit(error) : findingOf(error)
   }
 }
 
-/** @throws ProofError when an entry is of another decision, or comes twice */
+/** @throws ProofError when an entry belongs to another decision, or is repeated */
 function assertOfDecision({ decision_id, data }: DecisionProof): void {
   const seen = new Set<string>()
   for (const one of data) {
     const { subject, log, index } = one.entry
     const place = `${log} ${index}`
-    if (subject !== decision_id) throw new ProofError(`${placeOf(one)}: It is of ${subject}, not of ${decision_id}.`)
+    if (subject !== decision_id)
+      throw new ProofError(`${placeOf(one)}: It belongs to ${subject}, not to ${decision_id}.`)
     if (seen.has(place)) throw new ProofError(`${placeOf(one)}: It is in the proof twice.`)
     seen.add(place)
   }
@@ -81,8 +83,8 @@ function intact(proof: DecisionProof, proved: readonly [EntryProof, ProvedEntry]
 }
 
 /**
- * @returns what else there is to say of the permit
- * @throws PermitError; ProofError when the proof does not have the entry that it names
+ * @returns further remarks about the permit
+ * @throws PermitError; ProofError when the proof lacks the entry that the permit names
  */
 async function linesOfPermit(token: string, proof: DecisionProof, keySet: Jwks): Promise<string[]> {
   const claims = await signedClaims(token, keySet)
@@ -90,14 +92,15 @@ async function linesOfPermit(token: string, proof: DecisionProof, keySet: Jwks):
   const found = proof.data.find(({ entry }) => entry.log === log && entry.index === index)
   if (found === undefined || found.entry.leaf !== leaf || found.entry.subject !== claims.jti)
     throw new ProofError(
-      `The proof is not of the permit: that names entry ${index} of log ${log}, of ${claims.jti}, with the leaf ${leaf}.`,
+      `The proof is not for this permit, which names entry ${index} of log ${log}, of ${claims.jti}, with the leaf ${leaf}.`,
     )
   const end = new Date(claims.exp * 1000)
-  const state = end.getTime() <= Date.now() ? `expired at ${end.toISOString()}, which is no fault here` : 'is in force'
+  const state =
+    end.getTime() <= Date.now() ? `expired at ${end.toISOString()}, which is not an error here` : 'is in force'
   return [`  The permit of ${claims.jti} names entry ${index} of log ${log}. It ${state}.`]
 }
 
-/** The claims, if one of the keys has signed them: to whom, for what and until when does not matter. */
+/** Returns the claims if one of the keys has signed them. Audience, purpose and expiry do not matter. */
 async function signedClaims(token: string, jwks: Jwks): Promise<PermitClaims> {
   const { iss: issuer, aud: audience, iat } = permitClaimsOf(token)
   const verifier = createPermitVerifier({ issuer, audience, jwks, seen: false, now: () => iat * 1000 })

@@ -1,4 +1,4 @@
-import type { Moment } from '@countersign/concurrency'
+import type { Moment } from '../../concurrency/moment.js'
 import { type Finding, fine, problem } from './finding.js'
 
 /** A difference up to this is normal: between replicas, and between a commit and this check. */
@@ -12,7 +12,7 @@ export function checkClock(begin: Moment, end: Moment, newestEntryAt: number | n
   if (behindMs > TOLERANCE_MS)
     return problem(
       `The clock is ${Math.round(behindMs / 1000)} s behind the newest entry of the store.`,
-      'set the clock (NTP). Otherwise decisions live longer, and budgets count in a past period.',
+      'set the clock (NTP). Otherwise decisions stay valid longer, and budgets count in a past period.',
     )
   const jumpMs = Math.abs(end.wallMs - begin.wallMs - (end.monotonicMs - begin.monotonicMs))
   if (jumpMs > JUMP_MS)

@@ -1,12 +1,12 @@
 import { accessSync, constants, existsSync, readdirSync, type Stats, statfsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { statIfThere } from '@countersign/durable-files'
+import { statIfThere } from '../../durable-files/stat-if-there.js'
 import { type Finding, fine, problem } from './finding.js'
 
 /** Windows has no permission bits. */
 const IS_POSIX = process.platform !== 'win32'
 
-/** Whether this user can read and write the directory, and nobody else can write it. */
+/** Whether this user can read and write the directory, and no other user can write to it. */
 export function checkDataDirectory(dataDir: string): Finding {
   const found = statIfThere(dataDir)
   return found === undefined ? checkMissing(dataDir, nearestFolder(dataDir)) : checkAccess(dataDir, found)
@@ -31,7 +31,10 @@ function nearestFolder(path: string): string {
 
 function checkMissing(dataDir: string, parent: string): Finding {
   if (isUsable(parent)) return fine(`${dataDir} does not exist yet. The first start creates it.`)
-  return problem(`${dataDir} does not exist, and this user cannot create it.`, 'create it as a directory of this user.')
+  return problem(
+    `${dataDir} does not exist, and this user cannot create it.`,
+    'create it as a directory that this user owns.',
+  )
 }
 
 function checkAccess(dataDir: string, found: Stats): Finding {

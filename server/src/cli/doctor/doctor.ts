@@ -1,6 +1,7 @@
-import { thisMoment } from '@countersign/concurrency'
+import { thisMoment } from '../../concurrency/moment.js'
 import { type Config, ConfigError, readConfig } from '../../config.js'
 import { EXIT } from '../exit.js'
+import { checkAuditLog } from './audit-log.js'
 import { checkClock } from './clock.js'
 import { checkDataDirectory, checkFiles, checkSpace } from './data-directory.js'
 import { type Finding, fine, lineOf, problem } from './finding.js'
@@ -10,14 +11,13 @@ import { checkStore } from './store.js'
 
 const MINIMUM_FREE_BYTES = 256 * 2 ** 20
 
-/** Prints one line for each check of what a server with these settings needs. Exit code 1 for a problem. Changes nothing. */
+/** Prints one line for each requirement of a server with these settings. Exit code 1 for a problem. Changes nothing. */
 export async function doctor({ deep = false }: { readonly deep?: boolean }): Promise<number> {
   const findings = await examine(deep)
   for (const [subject, finding] of findings) process.stdout.write(`${lineOf(subject, finding)}\n`)
   return findings.every(([, { fix }]) => fix === null) ? EXIT.ok : EXIT.failure
 }
 
-/** What was checked, each with its finding. */
 async function examine(isDeep: boolean): Promise<readonly (readonly [string, Finding])[]> {
   let config: Config
   try {
@@ -30,7 +30,7 @@ async function examine(isDeep: boolean): Promise<readonly (readonly [string, Fin
   const { dataDir } = config
   const directory = checkDataDirectory(dataDir)
   const valid = ['configuration', fine('Valid.')] as const
-  // Without the right to write there, the other checks would fail, or leave files that the server cannot open.
+  // Without write access there, the other checks would fail, or leave files that the server cannot open.
   if (directory.fix !== null) return [valid, ['data directory', directory]]
   const files = checkFiles(dataDir)
   const store = await checkStore(config, isDeep)
@@ -42,6 +42,7 @@ async function examine(isDeep: boolean): Promise<readonly (readonly [string, Fin
     ['files', files],
     ['disk space', checkSpace(dataDir, MINIMUM_FREE_BYTES)],
     ['store', store.finding],
+    ['audit log', store.isReadable ? await checkAuditLog(config, isDeep) : fine('It was not read.')],
     ['clock', checkClock(begin, thisMoment(), store.newestEntryAt)],
     ['signing keys', keys.finding],
   ]

@@ -13,7 +13,6 @@ export function problem(text: string, fix: string): Finding {
   return { text, fix }
 }
 
-/** One line. */
 export function lineOf(subject: string, { text, fix }: Finding): string {
   const whole = fix === null ? text : `${text} Fix: ${fix}`
   return `${(fix === null ? 'ok' : 'problem').padEnd(9)}${subject.padEnd(16)}${whole.replaceAll(/\s*\n\s*/g, ' ')}`

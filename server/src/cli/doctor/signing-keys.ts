@@ -1,4 +1,5 @@
 import { findKeyring } from '../../adapters/keyring/keyring.js'
+import { areForeign, knownKeysFile } from '../../adapters/keyring/known-keys.js'
 import { systemClock } from '../../adapters/system-clock.js'
 import { type Finding, fine, problem } from './finding.js'
 
@@ -10,6 +11,9 @@ export async function checkSigningKeys(
   try {
     const keyring = await findKeyring({ dataDir, clock: systemClock() })
     const active = keyring?.list().find(({ state }) => state === 'active')
+    const kids = keyring?.list().map(({ kid }) => kid) ?? []
+    if (active !== undefined && (await areForeign(dataDir, kids)))
+      return { finding: foreign(active.kid, knownKeysFile(dataDir)), activeKid: active.kid }
     if (active !== undefined) return { finding: fine(`${active.kid} signs.`), activeKid: active.kid }
     const finding = isStoreUsed ? MISSING : fine('There are none yet. The first start creates them.')
     return { finding, activeKid: null }
@@ -17,6 +21,13 @@ export async function checkSigningKeys(
     const finding = problem((error as Error).message, `restore ${dataDir}/signing-keys.json with mode 0600.`)
     return { finding, activeKid: null }
   }
+}
+
+function foreign(kid: string, file: string): Finding {
+  return problem(
+    `${kid} signs, and this server has had other keys: signing-keys.json was removed or replaced.`,
+    `restore it from your backup. If the keys were replaced on purpose, remove ${file}.`,
+  )
 }
 
 const MISSING = problem(

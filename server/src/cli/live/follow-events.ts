@@ -1,15 +1,15 @@
-/** What the commands have in common that follow live events: the server, the key, and how they end. */
+/** The shared parts of commands that follow live events: the server, the key, and how they end. */
 import { once } from 'node:events'
 import { ApiError, type Countersign, type EventsOptions, type ReceivedEvent } from '@countersign/client'
 import { EXIT, exitCodeOfStatus, fail, writeNotice } from '../exit.js'
 import { openClient } from '../open-client.js'
 import { serverAccess } from '../server-access.js'
 
-/** A server that has not said by then that it lives is told of. */
+/** The time after which a server that has not answered yet is reported. */
 const FIRST_ANSWER_MS = 2_000
 
 interface Following {
-  /** Aborted when the command is to end. */
+  /** Aborted to end the command. */
   readonly signal: AbortSignal
   /** Writes a line to standard output, and waits until its reader takes more. */
   print(line: string): Promise<void>
@@ -18,14 +18,14 @@ interface Following {
 export interface FollowOptions {
   readonly url: string | undefined
   readonly filters: Omit<EventsOptions, 'signal'>
-  /** Before the first event, when nothing is wrong with the settings. */
+  /** Called before the first event, once the settings are known to be right. */
   readonly begin?: (following: Following) => Promise<void>
   readonly follow: (event: ReceivedEvent, following: Following) => Promise<void>
 }
 
 /**
- * Calls `follow` with one event after the other until a signal comes or nobody reads the output any more. Goes on over lost
- * connections and restarts of the server. Resolves with the exit code.
+ * Calls `follow` with each event until a signal arrives or the output is closed. Continues after lost connections and
+ * restarts of the server. Resolves with the exit code.
  */
 export async function followEvents({ url, filters, begin, follow }: FollowOptions): Promise<number> {
   const access = serverAccess(url, 'decisions:read')
@@ -51,11 +51,11 @@ export async function followEvents({ url, filters, begin, follow }: FollowOption
     stop.abort()
     client.close()
   }
-  // A reader that has seen enough, such as `head`, is no fault.
+  // A reader that closes early, such as `head`, is not a fault.
   return outputFault === undefined || outputFault.code === 'EPIPE' ? EXIT.ok : fail(outputFault, EXIT.failure)
 }
 
-/** Otherwise a wrong address would look like a server on which nothing happens. */
+/** Otherwise a wrong address would look like a server without events. */
 async function tellOfNoAnswer(client: Countersign, baseUrl: string, signal: AbortSignal): Promise<void> {
   const isAlive = await client.health.livez({ signal, timeoutMs: FIRST_ANSWER_MS }).catch(() => false)
   if (!isAlive && !signal.aborted)

@@ -2,18 +2,21 @@ import type { ReceivedEvent } from '@countersign/client'
 import { EVENT_TYPES, type EventType, typesOfChange } from '@countersign/contract'
 import { typeidOf } from '../../typeid.js'
 
-/** What a webhook can ask for of what live events tell: all that is about decisions. */
+/** The live event types that a webhook can ask for: all that are about decisions. */
 export const FORWARDED_TYPES = EVENT_TYPES.filter((type) => type.startsWith('decision.'))
 
-/** A message as a webhook gets it. */
+/** A message in the form that a webhook receives. */
 export interface ForwardedMessage {
-  /** `evt_…`: the same whenever the same event is forwarded. It is not the id that a webhook of the server gets. */
+  /**
+   * `evt_…`: the same whenever the same event is forwarded. It differs from the id that a webhook of the server
+   * receives.
+   */
   readonly id: string
   readonly type: EventType
   readonly body: Buffer
 }
 
-/** The messages of a live event, in order; none for a change that webhooks are not told of. */
+/** Returns the messages of a live event, in order; none for a change that webhooks do not receive. */
 export function forwardedMessages(event: ReceivedEvent, wanted: ReadonlySet<string>): readonly ForwardedMessage[] {
   const { type, timestamp, sequence, data } = event
   return typesOfChange(type, data.effect)

@@ -1,12 +1,13 @@
 import type { LiveType } from '@countersign/client'
-import { printable, readWebhookChecks } from '@countersign/client/kernel'
+import { printable } from '@countersign/client/text'
+import { readWebhookChecks } from '@countersign/client/webhook'
 import { LIVE_TYPES } from '@countersign/contract'
 import { systemClock } from '../../adapters/system-clock.js'
 import { Sender, type SendResult } from '../../feed/webhooks/sender.js'
-import { signatureHeaders } from '../../feed/webhooks/signature.js'
+import { deliveryHeaders } from '../../feed/webhooks/signature.js'
 import { generateWebhookSecret } from '../../webhook-secret.js'
 import { faultOfWebhookUrl } from '../../webhook-url.js'
-import { EXIT, fail } from '../exit.js'
+import { usageError } from '../exit.js'
 import { followEvents } from './follow-events.js'
 import { FORWARDED_TYPES, type ForwardedMessage, forwardedMessages } from './forwarded-message.js'
 import { column, terminalColors } from './shown-text.js'
@@ -14,18 +15,18 @@ import { column, terminalColors } from './shown-text.js'
 export interface ListenOptions {
   readonly forwardTo: string
   readonly url?: string
-  /** Types, with commas between them. */
+  /** Types, separated by commas. */
   readonly events?: string
   readonly secret?: string
 }
 
-/** The program that is tried out runs on a machine of the person who runs the command. */
+/** The tested program runs on a machine of the person who runs the command. */
 const URL_RULES = { allowsPrivate: true }
 
-/** Forwards what happens to decisions from now on, as deliveries of a webhook, until a signal comes. */
+/** Forwards new decision events, as webhook deliveries, until a signal arrives. */
 export async function listen(options: ListenOptions): Promise<number> {
   const fault = faultOf(options)
-  if (fault !== null) return fail(new Error(fault), EXIT.usage)
+  if (fault !== null) throw usageError(fault)
   const { forwardTo, url, events } = options
   const wanted = new Set<string>(events?.split(',') ?? FORWARDED_TYPES)
   const secret = options.secret ?? generateWebhookSecret()
@@ -56,24 +57,20 @@ function faultOf({ forwardTo, events, secret }: ListenOptions): string | null {
   const stranger = events?.split(',').find((type) => !known.has(type))
   if (stranger !== undefined)
     return `--events cannot have ${column(stranger)}. It can have ${FORWARDED_TYPES.join(', ')}.`
-  // Not shown: it may be a secret all the same.
+  // Not shown, because it may still be a secret.
   if (secret !== undefined && !isSecret(secret)) return 'The secret must be whsec_ and the base64 of 24 to 64 bytes.'
   return null
 }
 
-/** What has to be read for these messages: a deny and a review are told of by the creation. */
+/** Returns the live types to read for these messages: the creation event also covers a deny and a review. */
 function liveTypesOf(wanted: ReadonlySet<string>): readonly LiveType[] {
   const isOfCreation = wanted.has('decision.denied') || wanted.has('decision.review_requested')
   return LIVE_TYPES.filter((type) => wanted.has(type) || (type === 'decision.created' && isOfCreation))
 }
 
-/** Null: the command is to end, and nobody waits for the answer. */
+/** Null: the command is ending, and the answer is not awaited. */
 async function sendUntil(signal: AbortSignal, sender: Sender, { id, body }: ForwardedMessage, secret: string) {
-  const headers = {
-    'content-type': 'application/json',
-    'user-agent': 'Countersign',
-    ...signatureHeaders({ id, at: new Date(), body }, [secret]),
-  }
+  const headers = deliveryHeaders({ id, at: new Date(), body }, [secret])
   const onAbort = (): void => sender.abort()
   signal.addEventListener('abort', onAbort, { once: true })
   const result = await sender.send(headers, body)
@@ -92,7 +89,7 @@ function deliveryLine(
   return [...columns, ...(error === null ? [] : [error])].join('  ')
 }
 
-/** As whoever verifies takes it. */
+/** In the form that a verifying receiver accepts. */
 function isSecret(secret: string): boolean {
   try {
     readWebhookChecks({ secret })

@@ -1,5 +1,5 @@
 import type { ReceivedEvent } from '@countersign/client'
-import { printable } from '@countersign/client/kernel'
+import { printable } from '@countersign/client/text'
 import type pc from 'picocolors'
 import { column } from './shown-text.js'
 
@@ -15,10 +15,10 @@ const COLORS: Readonly<Record<string, keyof Colors>> = {
   awaiting_review: 'yellow',
   expired: 'dim',
 }
-/** Changes that the status alone does not tell from others. */
+/** Changes that the status alone does not distinguish. */
 const NAMED_CHANGES: ReadonlySet<string> = new Set(['decision.claimed', 'decision.redeemed', 'decision.corrected'])
 
-/** One change of a decision: time, status, agent, action, resource, amount, reason. A value that there is not is `-`. */
+/** Formats one change of a decision: time, status, agent, action, resource, amount, reason. A missing value is `-`. */
 export function tailLine({ type, timestamp, data }: ReceivedEvent, colors: Colors): string {
   const status = printable(data.status)
   const change = NAMED_CHANGES.has(type) ? `${status}/${type.slice('decision.'.length)}` : status
@@ -35,7 +35,7 @@ export function tailLine({ type, timestamp, data }: ReceivedEvent, colors: Color
   return data.reason === null ? line.trimEnd() : `${line}  ${printable(data.reason)}`
 }
 
-/** What was settled, or else what the budgets were asked for. */
+/** Returns the settled amount, or else the amount that the budgets were asked for. */
 function amountOf({ budgets, outcome }: ReceivedEvent['data']): string {
   const units = [...new Set(budgets.map(({ unit }) => printable(unit)))]
   if (outcome !== null && outcome.amount !== null) return [outcome.amount, ...units.slice(0, 1)].join(' ')

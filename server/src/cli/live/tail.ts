@@ -16,7 +16,7 @@ export interface TailOptions {
   readonly type?: string
 }
 
-/** Prints one line for each change of a decision, from now on, until a signal comes. */
+/** Prints one line for each new change of a decision, until a signal arrives. */
 export function tail(options: TailOptions): Promise<number> {
   const colors = terminalColors()
   return followEvents({
@@ -26,7 +26,7 @@ export function tail(options: TailOptions): Promise<number> {
   })
 }
 
-/** The server refuses a value that cannot be, and says which. */
+/** The server refuses an invalid value, and names it. */
 function filtersOf({ agent, action, resource, effect, status, policy, requestHash, type }: TailOptions): EventsOptions {
   const filters = {
     agent_id: agent,

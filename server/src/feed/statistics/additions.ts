@@ -1,8 +1,8 @@
-/** What an entry of the audit log adds to the statistics. Pure: the entry has all that is needed. */
+/** Computes what an entry of the audit log adds to the statistics. Pure: the entry contains everything needed. */
 import { type AuditEntry, EFFECTS, type Effect, LIMITS, type StatsGroup, toMicro } from '@countersign/contract'
 import { toMicroseconds } from '../../use-cases/stats/histogram.js'
 
-/** A decision. It is counted once in all, and once for its value of each group. */
+/** A decision. It counts once in the total, and once for its value in each group. */
 export interface CountedDecision {
   readonly effect: Effect
   /** Null in entries of older releases. */
@@ -30,9 +30,9 @@ export function decisionOf({ type, agent_id, data }: AuditEntry): CountedDecisio
 }
 
 /**
- * - decided: what a decision or an approval reserved
- * - settled: what was spent, by what it differs from what was spent before
- * - released: when a reservation ends, what of it was not spent; never below 0
+ * - decided: the amount that a decision or an approval reserved
+ * - settled: the amount that was spent, minus the amount that counted as spent before
+ * - released: when a reservation ends, its unspent part; never below 0
  */
 export function moneyOf({ type, data }: AuditEntry): readonly CountedMoney[] {
   const reserves = type === 'decision.created' || type === 'decision.approved'
@@ -40,7 +40,7 @@ export function moneyOf({ type, data }: AuditEntry): readonly CountedMoney[] {
   return [
     ...decided.flatMap((row) => movement(row, { decided: microOf(row.amount) })),
     ...rowsOf(data.committed).flatMap((row) => {
-      // An older release does not say what counted before: what replaces something would count twice.
+      // An older release does not record the amount that counted before, so a replacement would count twice.
       if (row.was === undefined && isReplacing(type, data)) return []
       const [amount, was, reserved] = [microOf(row.amount), microOf(row.was), microOf(row.reserved)]
       return movement(row, { settled: amount - was, released: reserved > amount ? reserved - amount : 0n })
@@ -63,7 +63,7 @@ function rowsOf(value: unknown): readonly Row[] {
   return Array.isArray(value) ? value.filter((row) => typeof row === 'object' && row !== null) : []
 }
 
-/** Older releases leave members out: nothing is known of these amounts, and they count as 0. */
+/** Older releases omit members: these amounts are unknown and count as 0. */
 function microOf(value: unknown): bigint {
   return typeof value === 'number' && value >= 0 && value <= LIMITS.amount ? toMicro(value) : 0n
 }

@@ -1,7 +1,7 @@
 /**
- * The counts that entries change, in memory between two saves. Buckets that changed lately stay there; others are read from the
- * store when an entry needs them. An entry that a count has already is not counted again, whichever part of a save became
- * durable before a crash.
+ * Keeps the counts that entries change in memory between two saves. Buckets that changed recently stay; others are read
+ * from the store when an entry needs them. An entry that a count already includes is not counted again, no matter which
+ * part of a save became durable before a crash.
  */
 import {
   type AuditEntry,
@@ -10,7 +10,7 @@ import {
   STATS_INTERVALS,
   type StatsInterval,
 } from '@countersign/contract'
-import type { FeedReads, Positions, StoredCount } from '@countersign/store-port/feed'
+import type { FeedStore, Positions, StoredCount } from '../../ports/store/feed.js'
 import type { CountedUpTo, DecisionCount, MoneyCount } from '../../use-cases/stats/counts.js'
 import { bucketOf } from '../../use-cases/stats/histogram.js'
 import { readCounts } from '../../use-cases/stats/read-counts.js'
@@ -25,9 +25,9 @@ import {
 } from '../../use-cases/stats/series.js'
 import { type CountedDecision, type CountedMoney, decisionOf, moneyOf } from './additions.js'
 
-/** Agents can invent ids and actions: beyond so many values of a bucket, all others are counted together. */
+/** Agents can invent ids and actions: beyond this many values of a bucket, all others are counted together. */
 const MAX_VALUES = 1000
-/** With more counts than this, the buckets that were used least lately are dropped. Those of now always fit. */
+/** With more counts than this, the least recently used buckets are dropped. The current ones always fit. */
 const MAX_KEPT = 20_000
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] extends object ? Mutable<T[K]> : T[K] }
@@ -37,7 +37,7 @@ type Money = Mutable<MoneyCount>
 interface Count {
   readonly id: string
   readonly bucket: Bucket
-  /** Written as it is. */
+  /** Stored without further conversion. */
   readonly document: Decisions | Money
   isStored: boolean
 }
@@ -46,17 +46,17 @@ interface Bucket {
   readonly series: string
   readonly startsMs: number
   readonly counts: Map<CountName, Count>
-  /** How many of them are of a value. */
+  /** How many of the counts have a named value. */
   named: number
-  /** The number of the entry that used it last. */
+  /** The sequence number of the entry that used it last. */
   usedAt: number
 }
 
 interface BucketsDeps {
-  readonly store: Pick<FeedReads, 'listCounts'>
-  /** The start of the first bucket that is kept. */
+  readonly store: Pick<FeedStore, 'counts'>
+  /** Returns the start of the first bucket that is kept. */
   readonly keptFrom: (interval: StatsInterval) => number
-  /** Has what changed until now stored, or throws. */
+  /** Saves what has changed so far, or throws. */
   readonly save: () => Promise<void>
 }
 
@@ -67,15 +67,15 @@ export class Buckets {
 
   private constructor(
     private readonly deps: BucketsDeps,
-    /** As saved last. */
+    /** The positions of the last save. */
     private positions: Positions,
     private newestMs: number,
-    /** Series with counts of newer entries: a save came to an end before it wrote the positions. */
+    /** Series with counts of newer entries: a save ended before it wrote the positions. */
     private readonly ahead: ReadonlySet<string>,
   ) {}
 
   /**
-   * @param positions as saved last: what a count has of entries behind them is not counted twice
+   * @param positions of the last save: entries after them that a count includes are not counted twice
    * @param newestMs the time of the newest entry before them; null for none
    */
   static async open(deps: BucketsDeps, positions: Positions, newestMs: number | null): Promise<Buckets> {
@@ -84,7 +84,7 @@ export class Buckets {
       for (const group of COUNT_GROUPS) {
         const series = seriesOf(interval, group)
         const from_ms = newestMs === null ? Number.MIN_SAFE_INTEGER : startOf(interval, newestMs) + 1
-        const found = await deps.store.listCounts({ series, from_ms, to_ms: Number.MAX_SAFE_INTEGER }, 1)
+        const found = await deps.store.counts.list({ series, from_ms, to_ms: Number.MAX_SAFE_INTEGER }, 1)
         if (found.length > 0) ahead.add(series)
       }
     return new Buckets(deps, positions, newestMs ?? Number.MIN_SAFE_INTEGER, ahead)
@@ -145,7 +145,7 @@ export class Buckets {
       document[member] = String(BigInt(document[member]) + money[member])
   }
 
-  /** False when the count has the entry already. */
+  /** Returns false when the count includes the entry already. */
   #isFirst({ log, index }: AuditEntry, count: Count): boolean {
     const { counted } = count.document
     if ((counted[log] ?? 0) > index) return false
@@ -161,7 +161,8 @@ export class Buckets {
     if (value === null || bucket.named < MAX_VALUES) return addTo(bucket, name, noDecisions(value))
     const rest = bucket.counts.get('rest')
     if (rest !== undefined) return rest
-    // Which values have a place is durable before others are counted as the rest: a repeated batch then does the same.
+    // The set of named values must be durable before other values count as the rest, so that a repeated batch counts
+    // the same way.
     if (![...bucket.counts.values()].every(({ isStored }) => isStored)) await this.deps.save()
     return addTo(bucket, 'rest', noDecisions(null))
   }
@@ -193,7 +194,7 @@ export class Buckets {
       }
   }
 
-  /** What has changed since the last save, as it is now. */
+  /** Returns the counts that have changed since the last save, in their present state. */
   changed(): readonly StoredCount[] {
     return [...this.#changed].map(({ id, bucket: { series, startsMs }, document }) => ({
       id,
@@ -203,7 +204,7 @@ export class Buckets {
     }))
   }
 
-  /** What `changed` returned is durable, and so are the positions. */
+  /** Call this when the result of `changed` and the positions are durable. */
   saved(positions: Positions): void {
     for (const count of this.#changed) {
       count.isStored = true
@@ -214,7 +215,7 @@ export class Buckets {
     this.#shrink()
   }
 
-  /** Nothing is changed when this is called. The entry that is counted just now keeps its buckets. */
+  /** Runs while no count has unsaved changes. The entry that is being counted keeps its buckets. */
   #shrink(): void {
     let size = [...this.#buckets.values()].reduce((sum, { counts }) => sum + counts.size, 0)
     if (size <= MAX_KEPT) return
@@ -237,7 +238,7 @@ function noDecisions(value: string | null): Decisions {
   return { value, decisions: 0, effects: {}, histogram: {}, max_us: 0, counted: {} }
 }
 
-/** Only of logs that were counted further than these positions. */
+/** Keeps only the logs that were counted further than these positions. */
 function behind(counted: CountedUpTo, positions: Positions): Record<string, number> {
   return Object.fromEntries(Object.entries(counted).filter(([log, index]) => index > (positions[log] ?? 0)))
 }

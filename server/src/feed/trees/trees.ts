@@ -1,172 +1,337 @@
 /**
- * Keeps the Merkle trees of all logs as a reader of them, and signs checkpoints. A checkpoint is made of a tree that goes on
- * from the stored one, and is stored together with it before anybody sees it: so no two that were shown contradict each other.
+ * Keeps the Merkle trees of all logs, as a reader of them, and signs checkpoints. A checkpoint covers a tree that
+ * extends what this server has signed or seen before, which it remembers outside of the database. It is remembered
+ * before the root log is signed, and stored before it is shown: so no two checkpoints that were shown contradict each
+ * other, no matter what happens to the store.
  */
-import { setImmediate } from 'node:timers/promises'
+import { randomBytes } from 'node:crypto'
 import {
   checkpointText,
-  leafHashOfText,
-  MerkleTree,
+  type MerkleTree,
   noteKeyId,
   noteText,
-  type PerfectNode,
+  parseCheckpoint,
+  parseNote,
   SIGNATURE_TYPES,
 } from '@countersign/audit-log'
-import { KeyedMutex } from '@countersign/concurrency'
-import type { AuditEntry } from '@countersign/contract'
-import type { Positions, StoredCheckpoint, StoredNode } from '@countersign/store-port/feed'
+import type { CheckpointMemory, Remembered, UnsavedCheckpoints } from '../../ports/checkpoint-memory.js'
 import type { Clock } from '../../ports/clock.js'
+import type { Log } from '../../ports/log.js'
 import type { TextSignature } from '../../ports/signer.js'
+import type { LogPosition } from '../../ports/store/audit.js'
+import type { FeedStore, Positions, StoredCheckpoint } from '../../ports/store/feed.js'
+import { MissingHashError } from '../../use-cases/audit/tree-hashes.js'
 import {
   hashOf,
-  type LogCheckpoint,
+  type KeptTrees,
   originOf,
   ROOT_TREE,
+  type RootPlace,
   type SignedCheckpoint,
-  STORED_LEVEL,
-  stateOf,
   TREES_READER,
   textOf,
   treeOf,
   treesOf,
 } from '../../use-cases/audit/trees.js'
-import { behind, positionsAtEnd } from '../log-reader.js'
-import { Reader, type ReaderDeps } from '../reader.js'
+import { KeptWork } from '../kept-work.js'
+import type { Held, ReaderDeps } from '../reader.js'
+import { gapText } from './find-gap.js'
+import { type CheckpointKeys, goingOn } from './going-on.js'
+import { LastEntries } from './last-entries.js'
+import { RewrittenError } from './rewritten-error.js'
+import { TreeRoots, treesAsRemembered } from './tree-roots.js'
+import {
+  addCheckpoint,
+  addEntry,
+  batchOf,
+  emptyWork,
+  logOf,
+  newRoot,
+  positionsOf,
+  rootOfWork,
+  type Work,
+  workOn,
+} from './work.js'
+
+/** What the operator accepts, or why there is nothing to accept: sentences for a person. */
+export type Acceptable = { readonly found: string } | { readonly refused: string }
 
 export interface TreesDeps extends ReaderDeps {
+  readonly store: ReaderDeps['store'] & Pick<FeedStore, 'readers' | 'trees'>
   readonly clock: Clock
-  /** What the origins of the checkpoints begin with. */
+  readonly log: Log
+  readonly memory: CheckpointMemory
+  /** The prefix of the origins of the checkpoints. */
   readonly issuer: string
+  /** Called when a rewrite is found and when it ends. */
+  readonly onRewritten: (isRewritten: boolean) => void
+  /** Called when the number of logs changes that lack an entry which no checkpoint covers. */
+  readonly onGaps: (logs: number) => void
   /** Signs with the server's active key. */
   readonly sign: (text: string) => Promise<TextSignature>
+  readonly checkpointKeys: CheckpointKeys
 }
 
 const SAVE_EVERY_MS = 1000
 const SAVE_EVERY_ENTRIES = 256
-/** A turn, or a call that waits for the trees, is at work for so long. */
-const SHARE_MS = 2000
+/** How often the store is compared with the remembered checkpoints, and with those that other servers have signed. */
+const LOOK_EVERY_MS = 2000
+/** The number of index places that each root log gets. */
+const ROOM = 2 ** 40
 
-/** Another process has the reader now. */
-class ReaderLostError extends Error {}
+const NOTHING_TO_ACCEPT = 'The audit log continues from what this server has signed. There is nothing to accept.'
+const OTHERS_SIGN =
+  'Another server signs the audit log, under a name that this server has signed. Stop the other servers, wait half a minute, and run the command again.'
 
-/** A tree in memory. */
-interface Growing<Signed extends SignedCheckpoint> {
-  readonly tree: MerkleTree
-  checkpoint: Signed | null
-}
+export class Trees extends KeptWork<TreesDeps, Work> {
+  readonly #lastEntries = new LastEntries(this.deps.store)
+  readonly #roots = new TreeRoots()
+  #lookedAtMs = Number.NEGATIVE_INFINITY
+  #rewritten: string | null = null
+  #gaps: ReadonlySet<string> = new Set()
 
-/** What this process has added since it took the reader. */
-interface Work {
-  readonly fence: number
-  readonly logs: Map<string, Growing<LogCheckpoint>>
-  readonly root: Growing<SignedCheckpoint>
-  /** Behind what is in the trees. */
-  positions: Positions
-  /** Entries that are in the trees and not saved. */
-  unsaved: number
-  nodes: StoredNode[]
-}
-
-export class Trees {
-  readonly #reader: Reader
-  readonly #mutex = new KeyedMutex()
-  #work: Work | null = null
-  #savedAtMs = Number.NEGATIVE_INFINITY
-
-  constructor(private readonly deps: TreesDeps) {
-    this.#reader = new Reader(deps, TREES_READER)
+  constructor(deps: TreesDeps) {
+    super(deps, TREES_READER)
   }
 
-  /** Reads on to the end of the logs, or does a share of it. What was read last may be saved by a later turn. */
+  /** Reads to the end of the logs, or a share of the way. A later turn may save what was read last. */
   turn(): Promise<void> {
-    return this.#exclusively('turn', async () => {
-      await this.#readOn(null)
-      if (this.#work !== null && this.deps.monotonicMs() - this.#savedAtMs >= SAVE_EVERY_MS)
-        await this.#save(this.#work)
+    return this.exclusively('turn', async () => {
+      if (this.deps.monotonicMs() - this.#lookedAtMs >= LOOK_EVERY_MS) await this.#look()
+      await this.readAndSave(SAVE_EVERY_MS)
     })
   }
 
-  /** What is durable now is under a checkpoint afterwards, unless that takes long, or another process has the reader. */
-  catchUp(): Promise<void> {
-    return this.#exclusively('catch up', async () => {
-      await this.#readOn(await positionsAtEnd(this.deps.store))
-      if (this.#work !== null) await this.#save(this.#work)
+  async check(): Promise<string | null> {
+    await this.exclusively('check', () => this.#look())
+    return this.#rewritten
+  }
+
+  async toAccept(): Promise<Acceptable> {
+    const found = await this.check()
+    if (found === null) return { refused: NOTHING_TO_ACCEPT }
+    const isOthers = (await this.#acceptance()) === 'others'
+    return isOthers ? { refused: OTHERS_SIGN } : { found }
+  }
+
+  /**
+   * Accepts the store as it is: the root log to which another server has switched since, or else a new root log over
+   * the existing entries.
+   */
+  async acceptRewrite(): Promise<void> {
+    await this.exclusively('accept', async () => {
+      const acceptance = await this.#acceptance()
+      if (acceptance === 'others') return
+      const { memory } = this.deps
+      await memory.replace(acceptance === 'new' ? newRoot(newRootName()) : treesAsRemembered(await this.#stored()))
+      this.work = null
+      this.#lastEntries.forget()
+      this.reader.forget()
+      this.#found(null)
+      // Afterwards the root log that is shown is the new one.
+      await this.readAndSave(0)
     })
   }
 
-  /** Whatever fails: what is stored counts, and memory is made anew from it. */
-  #exclusively(name: string, work: () => Promise<void>): Promise<void> {
-    return this.#mutex.join(name, () =>
-      this.#mutex.run('all', async () => {
-        try {
-          await work()
-        } catch (error) {
-          this.#work = null
-          this.#reader.forget()
-          if (!(error instanceof ReaderLostError)) throw error
-        }
-      }),
+  /**
+   * `stored`: the root log of the store. `new`: a root log that begins. `others`: another server signs one of that
+   * name.
+   */
+  async #acceptance(): Promise<'stored' | 'new' | 'others'> {
+    const remembered = await this.deps.memory.read()
+    const { root } = await this.#stored()
+    // If an abandoned root log reappeared, this server would continue to sign it from there.
+    const isOther =
+      remembered.kind !== 'trees' || (remembered.root.name !== root.name && !remembered.givenUp.includes(root.name))
+    // A store without a checkpoint does not tell which names were signed.
+    if (isOther && root.checkpoint !== null) return 'stored'
+    return (await this.reader.hold()) === null ? 'others' : 'new'
+  }
+
+  protected override failed(error: unknown): void {
+    this.reader.forget()
+    if (error instanceof RewrittenError) this.#found(error.message)
+    else super.failed(error)
+  }
+
+  #found(rewritten: string | null): void {
+    if (rewritten !== null && this.#rewritten === null)
+      this.deps.log.error(
+        { found: rewritten },
+        'the audit log does not continue from what this server has signed: it signs nothing until the store is restored, or an operator runs countersign audit accept-rewrite',
+      )
+    if (rewritten === null && this.#rewritten !== null)
+      this.deps.log.warn({}, 'the audit log continues from what this server has signed: it signs again')
+    if ((rewritten === null) !== (this.#rewritten === null)) this.deps.onRewritten(rewritten !== null)
+    this.#rewritten = rewritten
+  }
+
+  protected positionsOf(work: Work): Positions {
+    return positionsOf(work)
+  }
+
+  protected async readSome(work: Work): Promise<number> {
+    const { entries, gaps } = await this.reader.read(SAVE_EVERY_ENTRIES, positionsOf(work))
+    this.#tellGaps(gaps)
+    for (const entry of entries) {
+      addEntry(work, entry)
+      if (work.unsaved >= SAVE_EVERY_ENTRIES) await this.save(work)
+    }
+    return entries.length
+  }
+
+  /** Reports each gap once. */
+  #tellGaps(gaps: readonly LogPosition[]): void {
+    const texts = new Map(gaps.map((gap) => [gapText(gap), gap]))
+    for (const [found, gap] of texts)
+      if (!this.#gaps.has(found)) this.deps.log.error({ ...gap, found }, 'the audit log has a gap: restore the store')
+    if (texts.size !== this.#gaps.size) this.deps.onGaps(texts.size)
+    this.#gaps = new Set(texts.keys())
+  }
+
+  protected override async hold(): Promise<Work | null> {
+    const work = await super.hold()
+    // Another process has the trees, and reports the gaps.
+    if (work === null) this.#tellGaps([])
+    return work
+  }
+
+  /** Continues from the state of the store, if that extends what is remembered. @throws RewrittenError */
+  protected async takeUp(held: Held): Promise<Work> {
+    const stored = treesOf(held.state)
+    const remembered = await this.deps.memory.read()
+    if (remembered.kind === 'unreadable') throw new RewrittenError(remembered.why)
+    if (remembered.kind === 'restored') return this.#afterRestore(held.fence, stored)
+    if (remembered.kind === 'nothing' || hasSeenNone(remembered)) {
+      await this.#adopt(stored, remembered)
+      return workOn(held.fence, stored)
+    }
+    if (isBeginning(remembered, stored)) return emptyWork(held.fence, await this.#freePlace(remembered.root.name))
+    const found = await this.#compared(stored, remembered)
+    if (found === 'unsaved') return this.#redo(workOn(held.fence, stored), remembered.unsaved as UnsavedCheckpoints)
+    return workOn(held.fence, stored)
+  }
+
+  /** Accepts the store as it is, because this server has signed and seen nothing. */
+  async #adopt(stored: KeptTrees, remembered: Remembered): Promise<void> {
+    const { size: checkpoints } = stored.root.tree
+    if (checkpoints === 0 && remembered.kind === 'trees') return
+    const isUpgraded = remembered.kind === 'nothing' && !remembered.isNew
+    if (checkpoints > 0 || isUpgraded)
+      this.deps.log.warn(
+        { checkpoints },
+        'DATA_DIR holds no checkpoint: this server trusts the audit log as it is stored.',
+      )
+    await this.deps.memory.replace(treesAsRemembered(stored))
+  }
+
+  /** Remembers the state of the store, if it extends what was remembered. @throws RewrittenError */
+  async #compared(stored: KeptTrees, remembered: Extract<Remembered, { readonly kind: 'trees' }>) {
+    const found = await goingOn(this.deps.store, stored, remembered, this.deps.checkpointKeys, this.#roots).catch(
+      (error) => {
+        throw error instanceof MissingHashError ? new RewrittenError(error.message) : error
+      },
     )
+    if (found !== 'ahead') return found
+    const { root, logs } = this.#roots.ofSigned(stored)
+    const isNew = ([log, { size }]: readonly [string, { readonly size: number }]) =>
+      size !== remembered.logs.get(log)?.size
+    await this.deps.memory.noteSeen({ root, logs: new Map([...logs].filter(isNew)) })
+    return found
   }
 
-  /** @param ends where to stop; null for the end of the logs, which moves */
-  async #readOn(ends: Positions | null): Promise<void> {
-    const untilMs = this.deps.monotonicMs() + SHARE_MS
-    for (let work = await this.#hold(); work !== null; work = await this.#hold()) {
-      if (ends !== null && isAt(work.positions, ends)) return
-      const { entries } = await this.#reader.read(SAVE_EVERY_ENTRIES, work.positions)
-      for (const entry of entries) {
-        add(work, entry)
-        if (work.unsaved >= SAVE_EVERY_ENTRIES) await this.#save(work)
+  /** Compares the store with what is remembered, also while another process has the reader. */
+  async #look(): Promise<void> {
+    this.#lookedAtMs = this.deps.monotonicMs()
+    const isOurs = (await this.hold()) !== null
+    const stored = await this.#stored()
+    const remembered = await this.deps.memory.read()
+    if (remembered.kind === 'unreadable') throw new RewrittenError(remembered.why)
+    const isEmpty = remembered.kind !== 'trees' || hasSeenNone(remembered)
+    if (isEmpty) await this.#adopt(stored, remembered)
+    else if (isOurs && isBeginning(remembered, stored)) return this.#found(null)
+    else await this.#compared(stored, remembered)
+    await this.#lastEntries.look(stored)
+    this.#found(null)
+  }
+
+  async #stored(): Promise<KeptTrees> {
+    return treesOf((await this.deps.store.readers.get(TREES_READER))?.state ?? {})
+  }
+
+  /** Continues the root log under a new name. Its first checkpoint is the last one under the former name. */
+  async #afterRestore(fence: number, stored: KeptTrees): Promise<Work> {
+    const { memory } = this.deps
+    const name = newRootName()
+    const { checkpoint } = stored.root
+    if (checkpoint === null) {
+      await memory.replace(newRoot(name))
+      return emptyWork(fence, await this.#freePlace(name))
+    }
+    const work = workOn(fence, stored, { ...stored.root, name })
+    const checkpoints = [addCheckpoint(work, stored.root.name, checkpoint)]
+    const unsaved = { root: rootOfWork(work), checkpoints }
+    const { logs, root } = treesAsRemembered(stored)
+    await memory.replace({ logs, root: { ...root, name } }, unsaved)
+    return this.#redo(workOn(fence, stored), unsaved)
+  }
+
+  /** Repeats exactly the checkpoints that were about to be signed when the process ended. */
+  async #redo(before: Work, { root, checkpoints }: UnsavedCheckpoints): Promise<Work> {
+    const { place } = before
+    const work: Work = { ...before, place: { ...place, name: root.name } }
+    for (const { log, size, created_at, note } of checkpoints) {
+      const signed = { size, created_at, note }
+      // Otherwise it is the last one under the former name.
+      if (log !== place.name) {
+        const growing = await this.#grown(work, log, size)
+        const { root: known } = parseCheckpoint(parseNote(note).text)
+        if (textOf(growing.tree.root()) !== textOf(known)) throw differs(root.size)
+        growing.checkpoint = { ...signed, index: work.root.tree.size }
       }
-      if (entries.length === 0 || this.deps.monotonicMs() > untilMs) return
-      // Others in this thread get their turn.
-      await setImmediate()
+      addCheckpoint(work, log, signed)
     }
+    if (rootOfWork(work).root !== root.root) throw differs(root.size)
+    await this.#store(work, checkpoints)
+    return work
   }
 
-  /** The trees of this process; null while another one has the reader. */
-  async #hold(): Promise<Work | null> {
-    const held = await this.#reader.hold()
-    if (held === null || held.fence !== this.#work?.fence) this.#work = null
-    if (held === null || this.#work !== null) return this.#work
-    const { logs, root } = treesOf(held.state)
-    this.#work = {
-      fence: held.fence,
-      logs: new Map(
-        Object.entries(logs).map(([log, { tree, checkpoint }]) => [log, { tree: new MerkleTree(tree), checkpoint }]),
-      ),
-      root: { tree: new MerkleTree(root.tree), checkpoint: root.checkpoint },
-      positions: held.positions ?? {},
-      unsaved: 0,
-      nodes: [],
+  /** Reads a log up to a size. */
+  async #grown(work: Work, log: string, size: number) {
+    const growing = logOf(work, log)
+    const { tree } = growing
+    while (tree.size < size) {
+      const entries = await this.deps.store.audit.read(log, tree.size, Math.min(SAVE_EVERY_ENTRIES, size - tree.size))
+      if (entries.length === 0)
+        throw new RewrittenError(
+          `This server has signed ${size} entries of log ${log}, and entry ${tree.size} is missing.`,
+        )
+      for (const entry of entries) addEntry(work, entry)
     }
-    return this.#work
+    return growing
   }
 
-  /** @throws ReaderLostError */
-  async #save(work: Work): Promise<void> {
+  protected async save(work: Work): Promise<void> {
     if (work.unsaved === 0) return
-    const { logs, root, positions } = work
     const checkpoints: StoredCheckpoint[] = []
-    for (const [log, growing] of logs) {
+    for (const [log, growing] of work.logs) {
       if (growing.tree.size === (growing.checkpoint?.size ?? 0)) continue
-      const index = root.tree.size
-      const checkpoint = { index, ...(await this.#checkpointOf(treeOf(log), growing.tree)) }
-      growing.checkpoint = checkpoint
-      keep(work, ROOT_TREE, root.tree.append(leafHashOfText(checkpoint.note)))
-      checkpoints.push({ log, ...checkpoint })
+      const signed = await this.#checkpointOf(treeOf(log), growing.tree)
+      growing.checkpoint = { ...signed, index: work.root.tree.size }
+      checkpoints.push(addCheckpoint(work, log, signed))
     }
-    root.checkpoint = await this.#checkpointOf(ROOT_TREE, root.tree)
-    const state = stateOf({
-      logs: Object.fromEntries([...logs].map(([log, kept]) => [log, { ...kept, tree: kept.tree.state }])),
-      root: { ...root, tree: root.tree.state },
-    })
-    const isSaved = await this.#reader.save({ positions, state, nodes: work.nodes, checkpoints })
-    if (!isSaved) throw new ReaderLostError('Another process has the reader.')
+    // None of these checkpoints was shown yet, and none will be before it is stored.
+    await this.deps.memory.noteUnsaved({ root: rootOfWork(work), checkpoints })
+    await this.#store(work, checkpoints)
+  }
+
+  /** Signs the root log after it is remembered, and stores it. @throws ReaderLostError */
+  async #store(work: Work, checkpoints: readonly StoredCheckpoint[]): Promise<void> {
+    work.root.checkpoint = await this.#checkpointOf(work.place.name, work.root.tree)
+    await this.saveBatch(batchOf(work, checkpoints))
+    await this.deps.memory.noteSaved()
     work.unsaved = 0
     work.nodes = []
-    this.#savedAtMs = this.deps.monotonicMs()
   }
 
   async #checkpointOf(name: string, tree: MerkleTree): Promise<SignedCheckpoint> {
@@ -179,24 +344,31 @@ export class Trees {
     const note = noteText({ text, signatures: [{ name: origin, keyId, signature: hashOf(signature) }] })
     return { size: tree.size, created_at, note }
   }
+
+  /** Returns a place where no checkpoint of an earlier root log is. */
+  async #freePlace(name: string): Promise<RootPlace> {
+    let base = ROOM
+    while ((await this.deps.store.trees.listCheckpoints(base, 1)).length > 0) base += ROOM
+    return { name, base, nodes: `${name}/` }
+  }
 }
 
-function add(work: Work, entry: AuditEntry): void {
-  const { log, index, leaf } = entry
-  const growing = work.logs.get(log) ?? { tree: new MerkleTree(), checkpoint: null }
-  work.logs.set(log, growing)
-  if (growing.tree.size !== index)
-    throw new Error(`The tree of the log ${log} has ${growing.tree.size} leaves, and the next entry is ${index}.`)
-  keep(work, treeOf(log), growing.tree.append(hashOf(leaf)))
-  work.positions = behind(work.positions, entry)
-  work.unsaved += 1
+/** Whether this server has neither signed nor seen a checkpoint: the root log had its first name then. */
+function hasSeenNone({ root, unsaved }: Extract<Remembered, { readonly kind: 'trees' }>): boolean {
+  return root.size === 0 && root.name === ROOT_TREE && unsaved === null
 }
 
-function keep(work: Work, tree: string, nodes: readonly PerfectNode[]): void {
-  for (const { level, index, hash } of nodes)
-    if (level >= STORED_LEVEL) work.nodes.push({ tree, level, index, hash: textOf(hash) })
+/** Whether the remembered root log has signed nothing, and the store has another one. */
+function isBeginning({ root }: { readonly root: { readonly name: string; readonly size: number } }, stored: KeptTrees) {
+  return root.size === 0 && root.name !== stored.root.name
 }
 
-function isAt(positions: Positions, ends: Positions): boolean {
-  return Object.entries(ends).every(([log, index]) => (positions[log] ?? 0) >= index)
+function newRootName(): string {
+  return `${ROOT_TREE}.${randomBytes(6).toString('base64url')}`
+}
+
+function differs(size: number): RewrittenError {
+  return new RewrittenError(
+    `This server was about to sign ${size} checkpoints, and the entries beneath the last ones differ.`,
+  )
 }

@@ -1,28 +1,29 @@
-/** Opens connections to hosts that somebody else has named. It is the one place that decides which address may be called. */
+/**
+ * Opens connections to hosts that API callers have named. This is the only place that decides which addresses may be
+ * called.
+ */
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { withDeadline } from '@countersign/concurrency'
+import { withDeadline } from '../../concurrency/with-deadline.js'
 import { hostOf, isPublicAddress, type WebhookUrlRules } from '../../webhook-url.js'
 import { type HostAddress, type Resolve, resolveByDns, resolveBySystem } from './resolve.js'
-import { SendError } from './send-error.js'
+import { NO_PUBLIC_ADDRESS, SendError } from './send-error.js'
 
 export interface ConnectorOptions extends WebhookUrlRules {
-  /** Absent: the DNS; the system's own way where private networks are allowed. */
+  /** Absent: the DNS, or the system's resolver where private networks are allowed. */
   readonly resolve?: Resolve | undefined
-  /** Certificate authorities to trust instead of those of Node. */
+  /** Certificate authorities to trust instead of Node's. */
   readonly ca?: string | undefined
-  /** From the resolution of the name to the end of the TLS handshake. */
+  /** The time from the name resolution to the end of the TLS handshake. */
   readonly connectTimeoutMs: number
 }
 
-const NOT_PUBLIC = 'The host has an address that is not public.'
-
-/** How long one address of several is tried before the next one is, too. */
+/** How long one of several addresses is tried before the next one is tried as well. */
 const NEXT_ADDRESS_AFTER_MS = 1000
 
 /**
- * Opens a connection to the host of a URL: over TLS with its certificate verified, for `https`. The name is resolved once,
- * all its addresses must be public, and only these are connected to. Nothing is sent on it yet.
+ * Opens a connection to the host of a URL; for `https` over TLS, with a verified certificate. The name is resolved
+ * once, all its addresses must be public, and only these are connected to. Nothing is sent yet.
  *
  * @throws SendError, or the error of the socket
  */
@@ -35,8 +36,8 @@ export async function connectTo(url: URL, options: ConnectorOptions): Promise<So
   try {
     const opened = isConnected(socket, url.protocol === 'https:' ? 'secureConnect' : 'connect')
     await withDeadline(opened, endMs - performance.now(), late)
-    // What was checked is what was to be connected to. This is what it is connected to.
-    if (!options.allowsPrivate && !isPublicAddress(socket.remoteAddress ?? '')) throw new SendError(NOT_PUBLIC)
+    // The check before covered the intended addresses. This one covers the address that the socket is connected to.
+    if (!options.allowsPrivate && !isPublicAddress(socket.remoteAddress ?? '')) throw new SendError(NO_PUBLIC_ADDRESS)
     return socket
   } catch (error) {
     socket.destroy()
@@ -47,10 +48,11 @@ export async function connectTo(url: URL, options: ConnectorOptions): Promise<So
 async function allowedAddresses(host: string, options: ConnectorOptions): Promise<readonly HostAddress[]> {
   const { allowsPrivate, resolve = allowsPrivate ? resolveBySystem : resolveByDns() } = options
   const family = isIP(host)
-  // Node asks no `lookup` for an address.
+  // For a literal address, Node does not call `lookup`.
   const addresses = family === 0 ? await resolve(host) : [{ address: host, family }]
-  if (addresses.length === 0) throw new SendError('The host name has no address.')
-  if (!allowsPrivate && !addresses.every(({ address }) => isPublicAddress(address))) throw new SendError(NOT_PUBLIC)
+  if (addresses.length === 0) throw new SendError(NO_PUBLIC_ADDRESS)
+  if (!allowsPrivate && !addresses.every(({ address }) => isPublicAddress(address)))
+    throw new SendError(NO_PUBLIC_ADDRESS)
   return addresses
 }
 
@@ -81,7 +83,7 @@ function answering(addresses: readonly HostAddress[]): LookupFunction {
 function isConnected(socket: Socket, event: 'connect' | 'secureConnect'): Promise<void> {
   return new Promise((resolve, reject) => {
     socket.once(event, resolve)
-    // It stays: nobody else listens until a request is sent.
+    // Not removed: the socket has no other error listener until a request is sent.
     socket.on('error', reject)
     socket.once('close', () => reject(new SendError('The connection was closed before it was open.')))
   })

@@ -1,44 +1,50 @@
 import { setImmediate as othersTurn } from 'node:timers/promises'
 import { type AuditEntry, EVENT_TYPES, type EventType, typesOfChange } from '@countersign/contract'
-import type { StoredDelivery, StoredWebhook } from '@countersign/store-port/documents'
-import type { FeedReads, Positions } from '@countersign/store-port/feed'
 import type { Clock } from '../../ports/clock.js'
-import { behind, type LogPage, positionsAt } from '../log-reader.js'
+import type { StoredDelivery, StoredWebhook } from '../../ports/store/documents.js'
+import type { FeedStore, Positions } from '../../ports/store/feed.js'
+import { behind, isAt, type LogPage, positionsAt } from '../log-reader.js'
 import { Reader, type ReaderDeps } from '../reader.js'
 import { newDelivery } from './delivery.js'
 import type { EventSource } from './event-source.js'
 import type { FailingRun } from './failing-run.js'
 
 export interface DeliveryReaderDeps extends ReaderDeps {
-  readonly store: ReaderDeps['store'] & Pick<FeedReads, 'listLogs' | 'readLog'>
+  readonly store: ReaderDeps['store'] & Pick<FeedStore, 'audit'>
   readonly clock: Clock
   readonly source: EventSource
 }
 
-/** Which entries are read, by their time. */
+/** The time span whose entries are read. */
 export interface Span {
   /** Inclusive. */
   readonly since: string
-  /** Exclusive; null for no end. Whoever asked for a span with an end has saved its reader before anybody held it. */
+  /** Exclusive; null for no end. The reader of a span with an end was saved before a process held it. */
   readonly until: string | null
 }
 
-/** So much is read in one go, when none of it is wanted. */
+/** How many pages are read in one go when none of their entries is wanted. */
 const MAX_PAGES = 16
-/** Positions that no delivery came with are saved so seldom: reading what nobody wants costs no writes. */
+/** How often positions without deliveries are saved, so that reading unwanted entries costs few writes. */
 const SAVED_EVERY_MS = 1000
 
-/** The name of the reader that makes a webhook's deliveries of what happens. Those of its replays are `replay/<id>/…`. */
+/**
+ * The name of the reader that creates a webhook's deliveries of new events. The readers of its replays are
+ * `replay/<id>/…`.
+ */
 export function readerNameOf(webhookId: string): string {
   return `webhook/${webhookId}`
 }
 
-/** Makes deliveries for one endpoint of what is in the log: from when it was enabled on, or of a span that is sent once more. */
+/**
+ * Creates deliveries for one endpoint from the log: of everything since it was enabled, or of a span that is sent once
+ * more.
+ */
 export class DeliveryReader {
   readonly #reader: Reader
   #fence: number | null = null
   #at: Positions = {}
-  /** Behind the last entry of the span; null for no end. */
+  /** The positions after the last entry of the span; null for no end. */
   #end: Positions | null = null
   #failing: FailingRun | null = null
   #isSaved = true
@@ -49,13 +55,13 @@ export class DeliveryReader {
     private readonly deps: DeliveryReaderDeps,
     readonly name: string,
     readonly span: Span,
-    /** Whether the span may be read from its start, by what is durable now. */
+    /** Whether everything that is durable now allows the span to be read from its start. */
     private readonly mayBegin: () => Promise<boolean> = async () => true,
   ) {
     this.#reader = new Reader(deps, name)
   }
 
-  /** Since when the endpoint fails; it is kept with the next positions. */
+  /** Since when the endpoint has been failing; saved with the next positions. */
   get failing(): FailingRun | null {
     return this.#failing
   }
@@ -70,16 +76,16 @@ export class DeliveryReader {
     return this.#hasMore
   }
 
-  /** Whether everything of the span is read and saved. */
+  /** Whether the whole span is read and saved. */
   get isDone(): boolean {
     const { until } = this.span
     if (until === null || this.#end === null || !this.#isSaved) return false
-    return Object.entries(this.#end).every(([log, index]) => (this.#at[log] ?? 0) >= index)
+    return isAt(this.#at, this.#end)
   }
 
   /**
-   * Takes the reader, or keeps it. False while another process has it, and when it may not begin. Another process may have
-   * removed it before this one saw why: to begin then would send everything once more.
+   * Takes or keeps the reader. Returns false while another process has it, and when it may not begin. Another process
+   * may have removed it before this one learned why: beginning then would send everything once more.
    */
   async hold(): Promise<boolean> {
     const held = await this.#reader.hold()
@@ -103,10 +109,12 @@ export class DeliveryReader {
   }
 
   /**
-   * Reads on, until there are so many deliveries or nothing more to read, and saves them: they are new and due. An entry with
-   * two events may make one more.
+   * Reads until there are this many deliveries or nothing more to read, and saves the deliveries as new and due. An
+   * entry with two events may add one more.
+   *
+   * @param webhookNow returns the webhook as of now: the events that it wants may change during the read
    */
-  async read(webhook: StoredWebhook, room: number): Promise<readonly StoredDelivery[]> {
+  async read(webhookNow: () => StoredWebhook, room: number): Promise<readonly StoredDelivery[]> {
     const deliveries: StoredDelivery[] = []
     let at = this.#at
     let hasMore = true
@@ -114,11 +122,13 @@ export class DeliveryReader {
       const page = await this.deps.source.read(at)
       hasMore = page.entries.length > 0
       if (!hasMore) break
+      // Read after the entries, so that it is not older than they are.
+      const webhook = webhookNow()
       const made = await Promise.all(page.entries.map((entry) => this.#deliveriesOf(entry, webhook)))
       const taken = take(made, room - deliveries.length)
       deliveries.push(...made.slice(0, taken).flat())
       at = taken === made.length ? page.positions : passed(at, page, taken)
-      // The store may answer at once, and the connections of all endpoints would wait.
+      // The store may answer at once, and then the connections of all endpoints would have to wait.
       await othersTurn()
     }
     this.#hasMore = hasMore
@@ -157,7 +167,7 @@ export class DeliveryReader {
   }
 }
 
-/** How many of the entries fit: at least as many as there is room for deliveries. */
+/** Returns how many of the entries fit: at least as many as there is room for deliveries. */
 function take(made: readonly (readonly StoredDelivery[])[], room: number): number {
   let count = 0
   for (const [index, { length }] of made.entries()) {
@@ -173,12 +183,17 @@ function passed(at: Positions, { entries }: LogPage, taken: number): Positions {
 
 const IS_SENT: ReadonlySet<string> = new Set(EVENT_TYPES)
 
-/** Whether it is worth while to make the events of an entry. */
+/** Whether building the events of an entry is worthwhile. */
 function mayInterest(webhook: StoredWebhook, { type, data, subject }: AuditEntry): boolean {
   return typesOfChange(type, data.effect).some((one) => interests(webhook, { type: one, subject }))
 }
 
-/** Whether a webhook gets an event. It gets none about itself. */
-function interests({ id, events }: StoredWebhook, { type, subject }: { type: string; subject: string }): boolean {
-  return IS_SENT.has(type) && subject !== id && (events === null || events.includes(type as EventType))
+/** Whether a webhook receives an event. It receives none about itself. */
+function interests(webhook: StoredWebhook, event: { type: string; subject: string }): boolean {
+  return IS_SENT.has(event.type) && event.subject !== webhook.id && asksFor(webhook, event)
+}
+
+/** Whether a webhook, as it is now, wants events of this type. Test events are always wanted. */
+export function asksFor({ events }: StoredWebhook, { type }: { readonly type: string }): boolean {
+  return type === 'webhook.test' || events === null || events.includes(type as EventType)
 }

@@ -1,14 +1,13 @@
-/** A delivery, and what an attempt makes of it. Pure. */
+/** A delivery, and how an attempt changes it. Pure. */
 import type { DeliveryAttempt } from '@countersign/contract'
-import type { StoredDelivery } from '@countersign/store-port/documents'
+import type { StoredDelivery } from '../../ports/store/documents.js'
 import { derivedId, type FeedEvent } from '../event-of.js'
 import { delayAfter } from './schedule.js'
 import type { SendResult } from './sender.js'
 
-/** So many attempts of a delivery are kept. */
 const KEPT_ATTEMPTS = 20
 
-/** A delivery of an event, due at once. A reader that comes to the event again makes one of the same id. */
+/** Creates a delivery of an event, due at once. A reader that reads the event again creates one with the same id. */
 export function newDelivery(reader: string, webhookId: string, event: FeedEvent, now: string): StoredDelivery {
   const { id, type, subject, timestamp, entry } = event
   return {
@@ -17,7 +16,7 @@ export function newDelivery(reader: string, webhookId: string, event: FeedEvent,
     webhook_id: webhookId,
     event: {
       id,
-      // No webhook can ask for the types that only live events have.
+      // Webhooks cannot ask for the types that only live events have.
       type: type as StoredDelivery['event']['type'],
       subject,
       at: timestamp,
@@ -32,7 +31,7 @@ export function newDelivery(reader: string, webhookId: string, event: FeedEvent,
   }
 }
 
-/** What became of an attempt that began at `at`, and when it ended. */
+/** The result of an attempt that began at `at`, and when it ended. */
 export interface Attempt extends SendResult {
   readonly at: string
   readonly endedAt: Date
@@ -40,7 +39,7 @@ export interface Attempt extends SendResult {
   readonly isLast: boolean
 }
 
-/** The delivery after an attempt: delivered, to be attempted again, or failed for good. */
+/** Returns the delivery after an attempt: delivered, to be attempted again, or permanently failed. */
 export function afterAttempt(delivery: StoredDelivery, attempt: Attempt, random: () => number): StoredDelivery {
   const scheduledCount = delivery.scheduled_count + 1
   const isDelivered = attempt.error === null

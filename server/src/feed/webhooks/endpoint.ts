@@ -1,63 +1,68 @@
-import type { StoredDelivery, StoredWebhook } from '@countersign/store-port/documents'
-import type { FeedReads, FeedWrites } from '@countersign/store-port/feed'
+import { withDeadline } from '../../concurrency/with-deadline.js'
+import type { StoredDelivery, StoredWebhook } from '../../ports/store/documents.js'
+import type { FeedStore } from '../../ports/store/feed.js'
+import { findWebhook } from '../../ports/store/webhooks.js'
 import { type Attempt, afterAttempt } from './delivery.js'
-import { DeliveryReader, type DeliveryReaderDeps, readerNameOf, type Span } from './delivery-reader.js'
+import { asksFor, DeliveryReader, type DeliveryReaderDeps, readerNameOf, type Span } from './delivery-reader.js'
 import { failedAgain, isTooLong, lengthMs } from './failing-run.js'
-import { MAX_CONNECTIONS, Sender, type SenderOptions } from './sender.js'
+import { MAX_CONNECTIONS, Sender, type SenderOptions, WithdrawnError } from './sender.js'
 import { requestPartsOf } from './shown-response.js'
-import { secretsAt, signatureHeaders } from './signature.js'
+import { deliveryHeaders, secretsAt } from './signature.js'
 
 export interface EndpointDeps extends DeliveryReaderDeps, Omit<SenderOptions, 'clock'> {
-  readonly store: FeedReads & FeedWrites
-  /** From 0 up to 1. */
+  readonly store: FeedStore
+  /** Returns a number from 0 up to 1. */
   readonly random: () => number
-  /** Disables a webhook that cannot be reached. Resolves when that is durable. */
+  /** Disables a webhook whose endpoint cannot be reached. Resolves when that is durable. */
   readonly disable: (webhookId: string, reason: 'gone' | 'failing') => Promise<void>
-  /** Gets what a round failed with. The next wake tries again. */
+  /** False while a reported change of a webhook has not been read yet. */
+  readonly mayStart: () => boolean
+  /** Called with the error of a failed round. The next wake tries again. */
   readonly onError: (webhookId: string, error: unknown) => void
 }
 
-/** Deliveries that wait for their turn. Beyond it nothing is read: the backlog is the log. */
+/** The most deliveries that wait for their turn. Beyond that nothing is read: the backlog is the log. */
 const WINDOW = 100
-/** Attempts that end within this time are written together: each write is one of the disk. */
+/** Attempts that end within this time are written together, because each write syncs the disk. */
 const GATHERED_MS = 50
-/** Deliveries that become due, or that somebody retries, are looked for so often. A timer of a second may be a little early. */
+/** Poll interval for deliveries that become due or are retried by hand. Slightly under the 1 s timer, which may fire early. */
 const LOOKED_EVERY_MS = 900
-/** An endpoint that fails for so long gets one new event each few seconds, until one succeeds: the others wait in the log. */
+/** An endpoint that fails for this long gets one new event every few seconds until one succeeds. The others wait in the log. */
 const SLOWED_AFTER_MS = 60_000
 const SLOWED_TO_MS = 5000
-/** Until it is seen that a webhook is disabled, it is asked for so often. */
+/** How often the feed requests that a webhook be disabled, until it is. */
 const DISABLED_EVERY_MS = 5000
 const KEPT_MS = 30 * 86_400_000
 const HOUR_MS = 3_600_000
 
-const NO_EVENT = 'The event cannot be made any more: what it tells of has been removed.'
+const NO_EVENT = 'The event can no longer be created: its object was removed.'
+const NOT_ASKED_FOR = 'It was not sent: the webhook no longer receives events of this type.'
 
-/** An attempt that has ended, and is to be written. */
+/** An attempt that has ended but is not written yet. */
 interface Ended {
   readonly delivery: StoredDelivery
   readonly attempt: Attempt
-  /** Since when the webhook was enabled: what it did before it was enabled again does not count. */
+  /** When the webhook was last enabled: attempts before that time do not count. */
   readonly enabledAt: string
 }
 
-/** Sends to one webhook. It waits for nobody else, and nobody waits for it. */
+/** Sends to one webhook, independently of all other webhooks. */
 export class Endpoint {
   #webhook: StoredWebhook
   #sender: Sender
-  /** Of former URLs, as long as they still send. */
+  /** The senders of former URLs, while they still send. */
   #former: readonly Sender[] = []
   #reader: DeliveryReader
   readonly #replays = new Map<string, DeliveryReader>()
-  /** Replays that are over, until nobody lists them any more: to hold one would make it anew. */
+  /** Finished replays, until they are no longer listed: holding one would restart it. */
   readonly #over = new Set<string>()
-  /** Names of its readers in the store, as last seen. */
+  /** The names of its readers in the store, as last seen. */
   #names: readonly string[] = []
-  /** Due, the longest overdue first. */
+  /** Due deliveries, the longest overdue first. */
   #ready: StoredDelivery[] = []
   readonly #sending = new Set<Promise<void>>()
   #ended: Ended[] = []
-  /** Ids of all that is ready, being sent, or to be written. */
+  /** The ids of all deliveries that are ready, being sent, or waiting to be written. */
   readonly #claimed = new Set<string>()
   #disabling: 'gone' | 'failing' | null = null
   #isWanted = false
@@ -80,11 +85,16 @@ export class Endpoint {
     this.#reader = this.#mainReader()
   }
 
-  /** The webhook as it is now, and the names of its readers. */
+  /**
+   * Applies the webhook as it is now, and the names of its readers. Requests without a connection start over with the
+   * new webhook.
+   */
   update(webhook: StoredWebhook, names: readonly string[]): void {
-    const { url, enabled_at } = this.#webhook
+    const { url, enabled_at, version } = this.#webhook
     this.#webhook = webhook
     this.#names = names
+    if (webhook.version !== version) this.#sender.withdraw()
+    if (webhook.disabled !== null) this.#drop()
     if (webhook.url !== url) {
       this.#sender.close()
       this.#former = [...this.#former.filter(({ isIdle }) => !isIdle), this.#sender]
@@ -96,26 +106,25 @@ export class Endpoint {
     for (const name of names) this.#addReplay(name)
   }
 
-  /** There may be something to do. Returns at once. */
+  /** Call this when there may be work. Returns at once. */
   wake(): void {
     this.#isWanted = true
     if (this.#isClosed) return
     this.#rounds ??= this.#run().finally(() => {
       this.#rounds = null
-      // Between the last look and here.
+      // Covers a wake that came between the last look and this point.
       if (this.#isWanted) this.wake()
     })
   }
 
-  /** Starts nothing more. Resolves when what was sent is written; what has no answer within `graceMs` will be sent once more. */
+  /**
+   * Starts nothing more. Resolves when everything that was sent is written; deliveries without an answer within
+   * `graceMs` will be sent once more.
+   */
   async close(graceMs: number): Promise<void> {
     this.#isClosed = true
-    let timer: NodeJS.Timeout | undefined
-    const graceOver = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, graceMs)
-    })
-    await Promise.race([Promise.all(this.#sending), graceOver])
-    clearTimeout(timer)
+    this.#sender.withdraw()
+    await withDeadline(Promise.all(this.#sending), graceMs, () => new Error('It took too long.')).catch(() => {})
     if (this.#gathering !== null) clearTimeout(this.#gathering)
     this.#isAborted = true
     for (const sender of [...this.#former, this.#sender]) sender.abort()
@@ -131,7 +140,7 @@ export class Endpoint {
         await this.#round()
       } catch (error) {
         this.deps.onError(this.#webhook.id, error)
-        // Whatever came meanwhile would meet the same fault: the next turn tries again.
+        // A wake that came during the turn would meet the same fault; the next turn tries again.
         this.#isWanted = false
       }
     }
@@ -148,13 +157,13 @@ export class Endpoint {
     this.#start()
   }
 
-  /** New deliveries, as far as there is room: first of what happens now, then of replays. */
+  /** Creates new deliveries, as far as there is room: first of new events, then of replays. */
   async #fill(): Promise<void> {
     for (const reader of [this.#reader, ...this.#replays.values()]) {
       const room = this.#room()
       if (room === 0) return
       if (!(await reader.hold())) continue
-      const deliveries = reader.isDone ? [] : await reader.read(this.#webhook, room)
+      const deliveries = reader.isDone ? [] : await reader.read(() => this.#webhook, room)
       this.#claim(deliveries)
       if (deliveries.length > 0) this.#slowedAtMs = this.#nowMs() + SLOWED_TO_MS
       if (reader.isDone) await this.#end(reader)
@@ -165,7 +174,7 @@ export class Endpoint {
   #room(): number {
     const { failing } = this.#reader
     if (failing !== null && lengthMs(failing) >= SLOWED_AFTER_MS) return this.#nowMs() < this.#slowedAtMs ? 0 : 1
-    // Several at a time: each save is a write.
+    // Creates several at a time, because each save is a write.
     const waiting = this.#ready.length
     return waiting > WINDOW / 2 ? 0 : WINDOW - waiting
   }
@@ -174,7 +183,7 @@ export class Endpoint {
     const nowMs = this.#nowMs()
     if (nowMs < this.#lookAtMs || this.#ready.length >= WINDOW) return
     const limit = WINDOW + this.#claimed.size
-    const due = await this.deps.store.listDue(this.#webhook.id, new Date(nowMs).toISOString(), limit)
+    const due = await this.deps.store.deliveries.listDue(this.#webhook.id, new Date(nowMs).toISOString(), limit)
     this.#claim(due.filter(({ id }) => !this.#claimed.has(id)))
     if (due.length < limit) this.#lookAtMs = nowMs + LOOKED_EVERY_MS
   }
@@ -186,14 +195,18 @@ export class Endpoint {
     }
   }
 
-  /** Gives up what is not begun: another process has the reader, or the webhook is disabled. */
+  /** Drops deliveries that have not begun: another process has the reader, or the webhook is disabled. */
   #drop(): void {
     for (const { id } of this.#ready) this.#claimed.delete(id)
     this.#ready = []
   }
 
+  #mayStart(): boolean {
+    return !this.#isClosed && this.#disabling === null && this.#webhook.disabled === null && this.deps.mayStart()
+  }
+
   #start(): void {
-    while (!this.#isClosed && this.#disabling === null && this.#sending.size < MAX_CONNECTIONS) {
+    while (this.#mayStart() && this.#sending.size < MAX_CONNECTIONS) {
       const delivery = this.#ready.shift()
       if (delivery === undefined) return
       const sending = this.#attempt(delivery).finally(() => {
@@ -205,7 +218,10 @@ export class Endpoint {
     }
   }
 
-  /** An attempt has ended: it is written soon. Meanwhile there may be room to read on, or somebody to tell. */
+  /**
+   * Wakes soon after an attempt has ended, to write it. Then there may also be room to read on, or a webhook to
+   * disable.
+   */
   #wakeSoon(): void {
     this.#gathering ??= setTimeout(() => {
       this.#gathering = null
@@ -219,31 +235,43 @@ export class Endpoint {
     const { clock, source } = this.deps
     const webhook = this.#webhook
     try {
-      const now = clock.now()
       const body = await source.bodyOf(delivery, webhook)
+      // The webhook may have changed since. From here to the signature and the connection there is no await.
+      if (webhook.version !== this.#webhook.version || !this.#mayStart()) return this.#giveBack(delivery)
+      const now = clock.now()
+      const error = !asksFor(webhook, delivery.event) ? NOT_ASKED_FOR : body === null ? NO_EVENT : null
       const result =
-        body === null
-          ? { status: null, error: NO_EVENT, response: null, retryAfterMs: null, durationMs: 0 }
+        error !== null || body === null
+          ? { status: null, error, response: null, retryAfterMs: null, durationMs: 0 }
           : await this.#sender.send(headersOf(delivery, webhook, now, body), body, requestPartsOf(body))
       if (this.#isAborted) return
-      const attempt = { ...result, at: now.toISOString(), endedAt: clock.now(), isLast: body === null }
+      const attempt = { ...result, at: now.toISOString(), endedAt: clock.now(), isLast: error !== null }
       this.#ended.push({ delivery, attempt, enabledAt: webhook.enabled_at })
       if (result.status === 410 && webhook.enabled_at === this.#webhook.enabled_at) this.#disabling = 'gone'
     } catch (error) {
-      // The store did not answer. It is still due.
+      if (error instanceof WithdrawnError) return this.#giveBack(delivery)
+      // The store did not answer, so the delivery is still due.
       this.#claimed.delete(delivery.id)
       this.deps.onError(webhook.id, error)
     }
   }
 
-  /** Writes the attempts that have ended, all at once, and draws the conclusions. */
+  /**
+   * Returns a delivery that was not attempted: it is the next to start, or still due when the webhook is enabled again.
+   */
+  #giveBack(delivery: StoredDelivery): void {
+    if (this.#isClosed || this.#webhook.disabled !== null) this.#claimed.delete(delivery.id)
+    else this.#ready.unshift(delivery)
+  }
+
+  /** Writes all attempts that have ended, and acts on their results. */
   async #write(): Promise<void> {
     this.#isGathered = false
     const ended = [...this.#ended]
     if (ended.length === 0) return
     const after = ended.map(({ delivery, attempt }) => afterAttempt(delivery, attempt, this.deps.random))
     try {
-      const written = new Set(await this.deps.store.updateDeliveries(after))
+      const written = new Set(await this.deps.store.deliveries.update(after))
       for (const one of ended) if (!written.has(one.delivery.id)) await this.#writeAgain(one)
     } catch (error) {
       this.#isGathered = true
@@ -256,12 +284,12 @@ export class Endpoint {
     }
   }
 
-  /** Somebody has changed the delivery meanwhile, or an earlier call has written it although it failed. */
+  /** The delivery was changed in between, or an earlier call has written it although it failed. */
   async #writeAgain({ delivery, attempt }: Ended): Promise<void> {
-    const found = await this.deps.store.findDelivery(delivery.id)
+    const found = await this.deps.store.deliveries.get(delivery.id)
     if (found === null || found.status !== 'pending') return
     if (found.attempts.some(({ at }) => at === attempt.at)) return
-    await this.deps.store.updateDeliveries([afterAttempt(found, attempt, this.deps.random)])
+    await this.deps.store.deliveries.update([afterAttempt(found, attempt, this.deps.random)])
   }
 
   #conclude({ attempt, enabledAt }: Ended): void {
@@ -275,7 +303,7 @@ export class Endpoint {
     if (isTooLong(failing)) this.#disabling ??= 'failing'
   }
 
-  /** Again and again, until the webhook is seen disabled. */
+  /** Repeats the request until the webhook is disabled. */
   async #disable(reason: 'gone' | 'failing'): Promise<void> {
     this.#drop()
     if (this.#nowMs() < this.#disableAtMs) return
@@ -284,19 +312,19 @@ export class Endpoint {
   }
 
   /**
-   * A disabled webhook reads nothing, and its replays are over. Its own reader stays as it is: when the webhook is enabled
-   * again, it begins at that time.
+   * Stops a disabled webhook: it reads nothing, and its replays end. Its own reader is not removed: when the webhook is
+   * enabled again, it begins at that time.
    */
   async #retire(): Promise<void> {
     this.#drop()
-    for (const name of this.#names) if (name !== this.#reader.name) await this.deps.store.removeReader(name)
+    for (const name of this.#names) if (name !== this.#reader.name) await this.deps.store.readers.remove(name)
     for (const name of this.#replays.keys()) this.#over.add(name)
     this.#replays.clear()
     this.#names = []
   }
 
   async #end({ name }: DeliveryReader): Promise<void> {
-    await this.deps.store.removeReader(name)
+    await this.deps.store.readers.remove(name)
     this.#over.add(name)
     this.#replays.delete(name)
   }
@@ -304,14 +332,14 @@ export class Endpoint {
   async #removeOld(): Promise<void> {
     const nowMs = this.#nowMs()
     if (nowMs < this.#removeAtMs) return
-    const removed = await this.deps.store.removeDeliveries(this.#webhook.id, new Date(nowMs - KEPT_MS).toISOString())
+    const removed = await this.deps.store.deliveries.remove(this.#webhook.id, new Date(nowMs - KEPT_MS).toISOString())
     this.#removeAtMs = nowMs + (removed > 0 ? LOOKED_EVERY_MS : HOUR_MS)
   }
 
   #mainReader(): DeliveryReader {
     const { id, enabled_at } = this.#webhook
     const isStillEnabled = async () => {
-      const stored = (await this.deps.store.loadWebhooks()).find((webhook) => webhook.id === id)
+      const stored = await findWebhook(this.deps.store.webhooks, id)
       return stored?.disabled === null && stored.enabled_at === enabled_at
     }
     return new DeliveryReader(this.deps, readerNameOf(id), { since: enabled_at, until: null }, isStillEnabled)
@@ -328,16 +356,12 @@ export class Endpoint {
   }
 }
 
-/** A replay names its span: `replay/<webhook>/<since>/<until>/<random>`. */
+/** The name of a replay contains its span: `replay/<webhook>/<since>/<until>/<random>`. */
 function spanOf(name: string): Span | null {
   const [kind, , since, until] = name.split('/')
   return kind === 'replay' && since !== undefined && until !== undefined ? { since, until } : null
 }
 
 function headersOf({ event }: StoredDelivery, { secrets }: StoredWebhook, at: Date, body: Buffer) {
-  return {
-    'content-type': 'application/json',
-    'user-agent': 'Countersign',
-    ...signatureHeaders({ id: event.id, at, body }, secretsAt(secrets, at.toISOString())),
-  }
+  return deliveryHeaders({ id: event.id, at, body }, secretsAt(secrets, at.toISOString()))
 }

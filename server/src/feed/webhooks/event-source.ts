@@ -1,25 +1,25 @@
-/** Reads the log for all endpoints: those that are at the same place share what is read and composed. */
+/** Reads the log for all endpoints: endpoints at the same position share the entries and the events built from them. */
 import type { AuditEntry } from '@countersign/contract'
-import type { StoredDelivery, StoredWebhook } from '@countersign/store-port/documents'
-import type { FeedReads, Positions } from '@countersign/store-port/feed'
+import type { StoredDelivery, StoredWebhook } from '../../ports/store/documents.js'
+import type { FeedStore, Positions } from '../../ports/store/feed.js'
 import { viewWebhook } from '../../use-cases/webhooks/view.js'
 import { type EventReads, eventsOf, type FeedEvent } from '../event-of.js'
 import { type LogPage, positionsAtEnd, readLogs } from '../log-reader.js'
 
-/** So many entries are read at a time. */
+/** How many entries are read at a time. */
 const PAGE_ENTRIES = 64
-/** How much is remembered for the endpoints that come to it a little later. */
+/** How many pages are kept for the endpoints that reach them a little later. */
 const KEPT_PAGES = 16
 const KEPT_ENTRIES = 256
 
 interface Page {
   readonly turn: number
   readonly content: Promise<LogPage>
-  /** The entries behind a position never change. Whether there are any does. */
+  /** The entries after a position never change, but whether there are any does. */
   hasEntries: boolean
 }
 
-/** The events of an entry. */
+/** The events built from an entry. */
 interface Made {
   readonly subject: string
   readonly events: Promise<readonly FeedEvent[]>
@@ -30,25 +30,25 @@ export class EventSource {
   readonly #events = new Map<string, Made>()
   readonly #bodies = new WeakMap<FeedEvent, Buffer>()
   #turn = 0
-  /** Erasures before them are known. Null: nothing is kept. */
+  /** The erasures before these positions are known. Null: nothing is kept. */
   #erasuresAt: Positions | null = null
 
-  constructor(private readonly reads: EventReads & Pick<FeedReads, 'listLogs' | 'readLog'>) {}
+  constructor(private readonly reads: EventReads & Pick<FeedStore, 'audit'>) {}
 
-  /** Something may have been written: the end of the log is looked at anew. */
+  /** Call this after a possible write: the end of the log is read again. */
   beginTurn(): void {
     this.#turn += 1
   }
 
-  /** Nobody reads: nothing is kept. */
+  /** Drops everything, because no endpoint reads. */
   clear(): void {
     this.#events.clear()
     this.#erasuresAt = null
   }
 
   /**
-   * To be awaited in each turn: forgets what was made of requests that were erased since. Whoever is at the end of the log shares
-   * the reads.
+   * Await this in each turn: it drops everything built from requests that were erased since. Callers at the end of the
+   * log share the reads.
    */
   async forgetErased(): Promise<void> {
     try {
@@ -61,13 +61,13 @@ export class EventSource {
         hasMore = entries.length > 0
       }
     } catch (error) {
-      // What was erased meanwhile cannot be told.
+      // The erasures since then are unknown.
       this.clear()
       throw error
     }
   }
 
-  /** The next entries behind these positions. */
+  /** Returns the next entries after these positions. */
   read(positions: Positions): Promise<LogPage> {
     const key = JSON.stringify(positions)
     const known = this.#pages.get(key)
@@ -87,7 +87,6 @@ export class EventSource {
     return page.content
   }
 
-  /** The events of an entry, in order. */
   eventsOf(entry: AuditEntry): Promise<readonly FeedEvent[]> {
     const key = keyOf(entry)
     const known = this.#events.get(key)
@@ -98,7 +97,7 @@ export class EventSource {
     return made.events
   }
 
-  /** What is sent of a delivery's event. Null: what the event tells of is not in the store any more. */
+  /** Returns the body to send for a delivery's event. Null: the subject of the event is no longer in the store. */
   async bodyOf({ event }: StoredDelivery, webhook: StoredWebhook): Promise<Buffer | null> {
     const { id, type, at, entry } = event
     if (entry === null) return bodyOf({ type, timestamp: at, sequence: null, data: viewWebhook(webhook) })
@@ -111,17 +110,13 @@ export class EventSource {
   }
 
   async #eventsAt({ log, index }: Pick<AuditEntry, 'log' | 'index'>): Promise<readonly FeedEvent[]> {
-    const [entry] = await this.reads.readLog(log, index, 1)
+    const [entry] = await this.reads.audit.read(log, index, 1)
     return entry === undefined ? [] : this.eventsOf(entry)
   }
 }
 
-function bodyOf({
-  type,
-  timestamp,
-  sequence,
-  data,
-}: Pick<FeedEvent, 'timestamp' | 'sequence' | 'data'> & { type: string }) {
+function bodyOf(event: Pick<FeedEvent, 'timestamp' | 'sequence' | 'data'> & { type: string }) {
+  const { type, timestamp, sequence, data } = event
   return Buffer.from(JSON.stringify({ type, timestamp, sequence, data }))
 }
 
@@ -129,7 +124,7 @@ function keyOf({ log, index }: Pick<AuditEntry, 'log' | 'index'>): string {
   return `${log}/${index}`
 }
 
-/** Adds one, and forgets the oldest beyond `limit`. */
+/** Adds a value, and drops the oldest beyond `limit`. */
 function keep<Value>(map: Map<string, Value>, key: string, value: Value, limit: number): void {
   map.delete(key)
   map.set(key, value)

@@ -1,16 +1,19 @@
 /** Finds the addresses of host names. */
 import { lookup, Resolver } from 'node:dns/promises'
-import { SendError } from './send-error.js'
+import { NO_PUBLIC_ADDRESS, SendError } from './send-error.js'
 
 export interface HostAddress {
   readonly address: string
   readonly family: number
 }
 
-/** All addresses of a host name. Rejects when there is none. */
+/** Returns all addresses of a host name. Rejects when there is none. */
 export type Resolve = (hostname: string) => Promise<readonly HostAddress[]>
 
-/** Twice so long at most, for each of the two families at a time. */
+/**
+ * The timeout of one query. A name takes at most twice this long; the two address families are queried at the same
+ * time.
+ */
 const QUERY_TIMEOUT_MS = 2000
 
 interface DnsOptions {
@@ -20,8 +23,8 @@ interface DnsOptions {
 }
 
 /**
- * By the DNS alone. The system's own way would hold one of the few threads that all of Node shares, for as long as the name
- * server of somebody else takes: signatures of permits would wait for it.
+ * Resolves by DNS queries alone. The system's resolver would block one of the few threads that all of Node shares for
+ * as long as a foreign name server takes, and the signatures of permits would wait for it.
  */
 export function resolveByDns({ servers, queryTimeoutMs = QUERY_TIMEOUT_MS }: DnsOptions = {}): Resolve {
   return async (hostname) => {
@@ -36,10 +39,10 @@ export function resolveByDns({ servers, queryTimeoutMs = QUERY_TIMEOUT_MS }: Dns
       ...ipv4.map((address) => ({ address, family: 4 })),
       ...ipv6.map((address) => ({ address, family: 6 })),
     ]
-    if (addresses.length === 0) throw new SendError('The host name cannot be resolved.')
+    if (addresses.length === 0) throw new SendError(NO_PUBLIC_ADDRESS)
     return addresses
   }
 }
 
-/** As every program of this machine: also names that are only known here. */
+/** Resolves like every program on this machine, including names that only it knows. */
 export const resolveBySystem: Resolve = (hostname) => lookup(hostname, { all: true })

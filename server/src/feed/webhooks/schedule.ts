@@ -1,4 +1,4 @@
-/** When a delivery is attempted. docs/webhooks.md "Retries". */
+/** Computes when a delivery is attempted. docs/webhooks.md "Retries". */
 
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
@@ -18,17 +18,17 @@ export const ATTEMPT_DELAYS_MS: readonly number[] = [
   24 * HOUR_MS,
 ]
 
-/** No receiver can put an attempt off for longer. */
+/** The longest delay that a receiver can ask for. */
 const MAX_RETRY_AFTER_MS = 24 * HOUR_MS
 
-/** A delay differs from the stated one by so much at most, so that deliveries that failed together do not return together. */
+/** The share by which a delay may differ, so that deliveries that failed together do not return together. */
 const JITTER = 0.1
 
 /**
- * How long to wait after an attempt that failed. Null after the last attempt of the schedule.
+ * Returns how long to wait after a failed attempt. Null after the last attempt of the schedule.
  *
  * @param attempts how many attempts of the schedule have failed
- * @param retryAfterMs what the receiver asked for, null for nothing
+ * @param retryAfterMs the delay that the receiver asked for; null for none
  * @param random from 0 up to 1
  */
 export function delayAfter(attempts: number, retryAfterMs: number | null, random: () => number): number | null {
@@ -38,11 +38,14 @@ export function delayAfter(attempts: number, retryAfterMs: number | null, random
   return Math.max(jittered, Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS))
 }
 
-/** What a `Retry-After` header asks for, in milliseconds from now; null when it is absent, no valid one, or over. RFC 9110, 10.2.3. */
+/**
+ * Returns the delay that a `Retry-After` header asks for, in milliseconds; null when it is absent, invalid or in the
+ * past. RFC 9110, 10.2.3.
+ */
 export function retryAfterMs(header: string | undefined, now: Date): number | null {
   const text = header?.trim() ?? ''
   if (/^\d+$/.test(text)) return Math.min(Number(text) * SECOND_MS, MAX_RETRY_AFTER_MS)
-  // Only the dates of HTTP: Date.parse would read almost anything.
+  // Only accepts HTTP dates, because Date.parse accepts almost anything.
   if (!/^[A-Z][a-z]{2,8},? .* GMT$/.test(text)) return null
   const waitMs = Date.parse(text) - now.getTime()
   return waitMs > 0 ? Math.min(waitMs, MAX_RETRY_AFTER_MS) : null

@@ -19,32 +19,45 @@ export interface SenderOptions extends WebhookUrlRules {
   readonly timeoutMs?: number | undefined
 }
 
-/** What became of one attempt. */
 export interface SendResult {
   /** Null: there was no answer. */
   readonly status: number | null
-  /** Null: the attempt succeeded. Else why it did not, as a sentence. */
+  /** Null: the attempt succeeded. Otherwise the reason for the failure, as a sentence. */
   readonly error: string | null
-  /** The beginning of the answer's body; null without an answer. */
+  /** The first part of the answer's body; null without an answer. */
   readonly response: string | null
-  /** How long the receiver asks to wait. */
+  /** The delay that the receiver asks for. */
   readonly retryAfterMs: number | null
   readonly durationMs: number
 }
 
 const CONNECT_TIMEOUT_MS = 5000
 const TIMEOUT_MS = 15_000
-/** No more of an answer is read. */
+/** How many bytes of an answer are read. */
 const MAX_RESPONSE_BYTES = 16 * 1024
-/** So many attempts may be in progress at a time, each on a connection of its own. */
+/** How many attempts may run at a time, each on its own connection. */
 export const MAX_CONNECTIONS = 4
 const IDLE_CONNECTION_MS = 30_000
+
+/** Nothing was sent, because the caller withdrew the message. */
+export class WithdrawnError extends Error {
+  override readonly name = 'WithdrawnError'
+}
+
+/** A message that is being sent. */
+interface Sending {
+  readonly ending: AbortController
+  /** It has a connection: its bytes are being written, or have been. */
+  isConnected: boolean
+  /** The caller no longer wants it to begin. */
+  isWithdrawn: boolean
+}
 
 /** Sends to one URL. It keeps connections open, follows no redirects, and uses no proxy. */
 export class Sender {
   private readonly url: URL
   private readonly agent: HttpAgent | HttpsAgent
-  private readonly sending = new Set<AbortController>()
+  private readonly sending = new Set<Sending>()
   private isClosed = false
 
   constructor(
@@ -57,7 +70,7 @@ export class Sender {
       const failed = (error: Error) => callback?.(error, undefined as never)
       connectTo(this.url, { ...options, connectTimeoutMs: this.connectTimeoutMs }).then((socket) => {
         if (!this.isClosed || !this.isIdle) return callback?.(null, socket)
-        // Nobody wants it any more, and the agent would keep it.
+        // Unused now, and the agent would keep it open.
         socket.destroy()
         failed(new SendError('The connection came too late.'))
       }, failed)
@@ -74,9 +87,10 @@ export class Sender {
   }
 
   /**
-   * Never rejects.
+   * Sends a message. Failures are part of the result.
    *
    * @param hidden texts that the result must not show, whatever the receiver answers
+   * @throws WithdrawnError when it was withdrawn: nothing was sent
    */
   async send(
     headers: Readonly<Record<string, string>>,
@@ -85,42 +99,52 @@ export class Sender {
   ): Promise<SendResult> {
     const startedMs = performance.now()
     const durationMs = () => Math.round(performance.now() - startedMs)
-    const ending = new AbortController()
-    this.sending.add(ending)
+    const sending: Sending = { ending: new AbortController(), isConnected: false, isWithdrawn: false }
+    this.sending.add(sending)
     try {
-      const { shown, ...answer } = await this.exchange(headers, body, ending)
+      const { shown, ...answer } = await this.exchange(headers, body, sending)
       return { ...answer, response: shownResponse(shown, hidden), durationMs: durationMs() }
     } catch (error) {
+      if (sending.isWithdrawn && !sending.isConnected) throw new WithdrawnError()
       return { status: null, error: sentenceOf(error), response: null, retryAfterMs: null, durationMs: durationMs() }
     } finally {
-      this.sending.delete(ending)
+      this.sending.delete(sending)
       if (this.isClosed && this.isIdle) this.agent.destroy()
     }
   }
 
-  /** Closes its connections when nothing is sent any more. */
+  /** Closes its connections when no message is in progress. */
   close(): void {
     this.isClosed = true
     if (this.isIdle) this.agent.destroy()
   }
 
-  /** Gives up what is in progress. */
+  /** Withdraws messages without a connection. A message that is being sent continues, and is not sent again. */
+  withdraw(): void {
+    for (const sending of this.sending) {
+      sending.isWithdrawn = true
+      if (!sending.isConnected) sending.ending.abort()
+    }
+  }
+
+  /** Aborts all messages in progress. */
   abort(): void {
-    for (const ending of this.sending) ending.abort()
+    for (const { ending } of this.sending) ending.abort()
     this.close()
   }
 
-  private async exchange(headers: Readonly<Record<string, string>>, body: Buffer, ending: AbortController) {
+  private async exchange(headers: Readonly<Record<string, string>>, body: Buffer, sending: Sending) {
+    const { ending } = sending
     // The rules may have become stricter since the URL was written.
     const fault = faultOfWebhookUrl(this.text, this.options)
     if (fault !== null) throw new SendError(`The URL ${fault}.`)
     const timeoutMs = this.options.timeoutMs ?? TIMEOUT_MS
     const timer = setTimeout(() => ending.abort(), timeoutMs)
     try {
-      const answer = await this.request(headers, body, ending.signal)
+      const answer = await this.request(headers, body, sending)
       return await this.resultOf(answer, ending.signal)
     } catch (error) {
-      if (ending.signal.aborted) throw new SendError(`There was no answer within ${timeoutMs / 1000} seconds.`)
+      if (ending.signal.aborted) throw new SendError(`There was no response within ${timeoutMs / 1000} seconds.`)
       throw error
     } finally {
       clearTimeout(timer)
@@ -138,14 +162,23 @@ export class Sender {
     }
   }
 
-  /** The answer's head. A connection that was kept open may close in this very moment: then once more on a new one. */
-  private async request(headers: Readonly<Record<string, string>>, body: Buffer, signal: AbortSignal) {
+  /**
+   * Sends the request and returns the head of the answer. A kept-open connection may close at this very moment: then it
+   * tries once more on a new one.
+   */
+  private async request(headers: Readonly<Record<string, string>>, body: Buffer, sending: Sending) {
+    const { signal } = sending.ending
     for (;;) {
       const request = this.begin(headers, body, signal)
+      request.once('socket', () => {
+        sending.isConnected = true
+      })
       try {
         return await answerOf(request, signal)
       } catch (error) {
         if (!request.reusedSocket || signal.aborted || !isReset(error)) throw error
+        sending.isConnected = false
+        if (sending.isWithdrawn) throw error
       }
     }
   }
@@ -163,8 +196,8 @@ export class Sender {
 }
 
 /**
- * The agent must not queue requests (`maxSockets`): when connections fail, it forgets those in the queue. There are no more
- * connections than requests in progress.
+ * The agent must not queue requests (`maxSockets`), because it drops the queued ones when connections fail. There are
+ * never more connections than requests in progress.
  */
 const AGENT_OPTIONS = {
   keepAlive: true,
@@ -175,19 +208,19 @@ const AGENT_OPTIONS = {
 function answerOf(request: ClientRequest, signal: AbortSignal): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     request.once('response', resolve)
-    // It stays: an answer that breaks off afterwards makes an error, too.
+    // Not removed: an answer that breaks off later raises an error, too.
     request.on('error', reject)
-    request.once('close', () => reject(new SendError('The connection was closed before there was an answer.')))
+    request.once('close', () => reject(new SendError('The connection was closed before there was a response.')))
     request.once('upgrade', (_, socket: Duplex) => {
       socket.destroy()
-      reject(new SendError('The endpoint answered with another protocol.'))
+      reject(new SendError('The endpoint responded with another protocol.'))
     })
-    // A request that has no connection yet says nothing when it is aborted.
+    // Aborting a request without a connection raises no event.
     signal.addEventListener('abort', () => reject(signal.reason))
   })
 }
 
-/** The status was what counts: an answer that breaks off here or never ends is shown as far as it came. */
+/** Only the status matters: an answer that breaks off or never ends is shown up to that point. */
 function firstBytes(answer: IncomingMessage, signal: AbortSignal): Promise<Buffer> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
@@ -207,7 +240,7 @@ function firstBytes(answer: IncomingMessage, signal: AbortSignal): Promise<Buffe
 
 function faultOfStatus(status: number): string {
   const redirect = status >= 300 && status < 400 ? ' Redirects are not followed.' : ''
-  return `The endpoint answered ${status}.${redirect}`
+  return `The endpoint responded with ${status}.${redirect}`
 }
 
 function isReset(error: unknown): boolean {

@@ -1,21 +1,22 @@
-/** What is shown of an answer, at most. */
+/** The most characters of an answer that are shown. */
 const SHOWN_CHARACTERS = 256
 
 /**
- * The beginning of an answer's body, fit to be shown: on one line, and without a secret that the receiver sends back.
+ * Returns the beginning of an answer's body, safe to show: on one line, without a secret that the receiver echoes.
  *
- * @param hidden other texts that must not stay here
+ * @param hidden other texts to remove
  */
 export function shownResponse(body: Buffer, hidden: readonly string[]): string {
   const text = new TextDecoder().decode(body).replace(/whsec_[\w+/=-]*/g, 'whsec_…')
   const without = hidden.reduce((rest, part) => rest.replaceAll(part, '…'), text)
-  // Control characters, invisible ones that change the order of others, halves of characters, ends of lines.
+  // Control characters, invisible characters that reorder others, lone surrogates, and line ends.
   const plain = without.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' ')
   return [...plain].slice(0, SHOWN_CHARACTERS).join('')
 }
 
 /**
- * What the body of an event has of a decision's request, which may be erased later: as it is, as JSON, and as JSON in ASCII.
+ * Returns the parts of a decision's request in an event's body, which may be erased later: as plain text, as JSON, and
+ * as ASCII JSON.
  */
 export function requestPartsOf(body: Buffer): string[] {
   const { resource, request_hash } = JSON.parse(body.toString()).data

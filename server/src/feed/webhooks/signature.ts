@@ -1,9 +1,15 @@
-/** Signs deliveries as Standard Webhooks 1.0.0 says (https://github.com/standard-webhooks/standard-webhooks), scheme `v1`. */
+/**
+ * Signs deliveries as Standard Webhooks 1.0.0 specifies (https://github.com/standard-webhooks/standard-webhooks),
+ * scheme `v1`.
+ */
 import { createHmac } from 'node:crypto'
-import type { WebhookSecret } from '@countersign/store-port/documents'
+import type { WebhookSecret } from '../../ports/store/documents.js'
 import { SECRET_PREFIX } from '../../webhook-secret.js'
 
-/** The secrets that count at this time, newest first: after a rotation the old one counts until its grace is over. */
+/**
+ * Returns the secrets that are valid at this time, newest first: after a rotation the old one stays valid for its grace
+ * period.
+ */
 export function secretsAt(secrets: readonly WebhookSecret[], now: string): readonly string[] {
   return secrets.filter(({ expires_at }) => expires_at === null || expires_at > now).map(({ text }) => text)
 }
@@ -16,7 +22,16 @@ export interface SignedMessage {
   readonly body: Buffer
 }
 
-/** The headers that let a receiver check who sent a message, with a signature by each secret. */
+/** Returns the headers of a delivery, except its length. */
+export function deliveryHeaders(message: SignedMessage, secrets: readonly string[]): Record<string, string> {
+  return {
+    'content-type': 'application/json',
+    'user-agent': 'Countersign',
+    ...signatureHeaders(message, secrets),
+  }
+}
+
+/** Returns the headers that let a receiver verify the sender of a message, with one signature for each secret. */
 export function signatureHeaders({ id, at, body }: SignedMessage, secrets: readonly string[]): Record<string, string> {
   const timestamp = String(Math.floor(at.getTime() / 1000))
   const signatures = secrets.map((secret) => {

@@ -1,8 +1,9 @@
-import type { StoredWebhook } from '@countersign/store-port/documents'
-import type { FeedReads, FeedWrites } from '@countersign/store-port/feed'
-import { StoreUnavailableError } from '@countersign/store-port/store'
+import { KeyedMutex } from '../../concurrency/keyed-mutex.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Log } from '../../ports/log.js'
+import type { StoredWebhook } from '../../ports/store/documents.js'
+import { DamagedRecordError, StoreUnavailableError } from '../../ports/store/errors.js'
+import type { FeedStore } from '../../ports/store/feed.js'
 import { readerNameOf } from './delivery-reader.js'
 import { Endpoint, type EndpointDeps } from './endpoint.js'
 import { EventSource } from './event-source.js'
@@ -10,39 +11,49 @@ import { EventSource } from './event-source.js'
 export interface WebhooksDeps
   extends Pick<EndpointDeps, 'disable' | 'random' | 'holder' | 'monotonicMs' | 'allowsPrivate' | 'resolve' | 'ca'>,
     Pick<EndpointDeps, 'connectTimeoutMs' | 'timeoutMs'> {
-  readonly store: FeedReads & FeedWrites
+  readonly store: FeedStore
   readonly clock: Clock
   readonly log: Log
 }
 
-/** Changed webhooks are looked for so often. A timer of a second may be a little early. */
+/** Poll interval for leftovers of deleted webhooks. Slightly under the 1 s timer, which may fire early. */
 const REFRESHED_EVERY_MS = 900
-/** What is being sent at the end may take so long. */
+/** The name under which concurrent callers share one look at the store. */
+const LOOK = 'look'
+/** How long attempts in progress may take when the feed closes. */
 const CLOSING_MS = 2000
-/** A fault that stays is logged so often. */
+/** How often a lasting fault is logged. */
 const LOGGED_EVERY_MS = 3_600_000
-/** A reader is held so long while what belongs to a deleted webhook is removed. */
+/** How long a reader is held while the data of a deleted webhook is removed. */
 const REMOVAL_MS = 30_000
 
-/** Sends events to all webhooks: each one by itself. */
+/** Sends events to all webhooks, each one independently. */
 export class Webhooks {
   readonly #source: EventSource
   readonly #endpoints = new Map<string, Endpoint>()
-  /** Ids of deleted webhooks that may have left something behind. */
+  /** The ids of deleted webhooks that may have left data. */
   readonly #deleted = new Set<string>()
-  /** Those whose endpoint may still write. */
+  /** The ids of deleted webhooks whose endpoint may still write. */
   readonly #closing = new Set<string>()
-  /** By webhook, what it failed with last, and when that was logged. */
+  /** The last failure of each webhook, and when it was logged. */
   readonly #faults = new Map<string, { readonly text: string; readonly atMs: number }>()
+  /** Damaged webhooks by row id, as of the last look. */
+  #damaged: ReadonlyMap<string, DamagedRecordError> = new Map()
   #isStoreMissed = false
   #refreshAtMs = Number.NEGATIVE_INFINITY
+  readonly #looks = new KeyedMutex()
+  /** How many changes were reported, and how many of them are read. */
+  #changes = 0
+  #read = 0
   #isClosed = false
 
   constructor(private readonly deps: WebhooksDeps) {
     this.#source = new EventSource(deps.store)
   }
 
-  /** Something may have been written, or become due. What follows from it goes on after the call. Never rejects. */
+  /**
+   * Call this after a possible write, or when something may be due. The work continues after the call. Never rejects.
+   */
   async turn(): Promise<void> {
     if (this.#isClosed) return
     this.#source.beginTurn()
@@ -56,7 +67,24 @@ export class Webhooks {
     if (!this.#isClosed) for (const endpoint of this.#endpoints.values()) endpoint.wake()
   }
 
-  /** Resolves when nothing is sent or written any more. The readers stay held: see `releaseReaders`. */
+  /**
+   * Call this after a webhook was changed, created or deleted. Resolves when the change applies to everything that
+   * begins later. Until then nothing begins, also when it rejects: then the next look applies the change.
+   *
+   * @throws StoreUnavailableError
+   */
+  async changed(): Promise<void> {
+    this.#changes += 1
+    await this.follow()
+    for (const endpoint of this.#endpoints.values()) endpoint.wake()
+  }
+
+  /** Applies the changes of all processes. @throws StoreUnavailableError */
+  async follow(): Promise<void> {
+    if (!this.#isClosed) await this.#looks.join(LOOK, () => this.#look())
+  }
+
+  /** Resolves when all sending and writing has ended. The readers stay held: see `releaseReaders`. */
   async close(): Promise<void> {
     this.#isClosed = true
     await Promise.all([...this.#endpoints.values()].map((endpoint) => endpoint.close(CLOSING_MS)))
@@ -64,26 +92,52 @@ export class Webhooks {
   }
 
   async #refresh(): Promise<void> {
-    const { store, clock } = this.deps
-    const nowMs = clock.now().getTime()
+    const nowMs = this.deps.clock.now().getTime()
     if (nowMs < this.#refreshAtMs) return
-    // A reader that is there is of a webhook that was there before: when that is absent afterwards, it is deleted.
-    const names = [...(await store.listReaders('webhook/')), ...(await store.listReaders('replay/'))]
-    const webhooks = new Map((await store.loadWebhooks()).map((webhook) => [webhook.id, webhook]))
+    const namesOf = await this.#looks.join(LOOK, () => this.#look())
     this.#refreshAtMs = nowMs + REFRESHED_EVERY_MS
+    for (const id of this.#deleted) if (!this.#closing.has(id)) await this.#removeRest(id, namesOf.get(id) ?? [])
+  }
+
+  /** Loads the webhooks of the store. @returns the names of the readers of each */
+  async #look(): Promise<ReadonlyMap<string, readonly string[]>> {
+    const { store } = this.deps
+    const changes = this.#changes
+    // Readers are listed first: a listed reader belongs to a webhook that existed then, so a webhook that is missing
+    // afterwards was deleted.
+    const names = [...(await store.readers.list('webhook/')), ...(await store.readers.list('replay/'))]
+    const damaged = new Map<string, DamagedRecordError>()
+    const sound = await store.webhooks.load((error) => damaged.set(error.id, error))
+    const webhooks = new Map(sound.map((webhook) => [webhook.id, webhook]))
     this.#isStoreMissed = false
     const namesOf = byWebhook(names)
+    if (this.#isClosed) return namesOf
     for (const webhook of webhooks.values()) this.#update(webhook, namesOf.get(webhook.id) ?? [])
-    for (const id of [...this.#endpoints.keys(), ...namesOf.keys()]) if (!webhooks.has(id)) this.#forget(id)
-    for (const id of this.#deleted) if (!this.#closing.has(id)) await this.#removeRest(id, namesOf.get(id) ?? [])
+    this.#report(damaged)
+    // For a damaged row, neither the webhook of the row id nor the one that its document names counts as deleted.
+    const present = new Set<unknown>([
+      ...webhooks.keys(),
+      ...[...damaged.values()].flatMap((row) => [row.id, row.stored]),
+    ])
+    for (const id of [...this.#endpoints.keys(), ...namesOf.keys()]) if (!present.has(id)) this.#forget(id)
+    this.#read = changes
+    return namesOf
   }
 
   #update(webhook: StoredWebhook, names: readonly string[]): void {
     const known = this.#endpoints.get(webhook.id)
     const onError = (id: string, error: unknown) => this.#failed(id, error)
-    const endpoint = known ?? new Endpoint({ ...this.deps, source: this.#source, onError }, webhook)
+    const mayStart = () => this.#read === this.#changes
+    const endpoint = known ?? new Endpoint({ ...this.deps, source: this.#source, mayStart, onError }, webhook)
     this.#endpoints.set(webhook.id, endpoint)
     endpoint.update(webhook, names)
+  }
+
+  /** Reports each damaged row once, until it is intact again. Its endpoint continues with the last good state. */
+  #report(damaged: ReadonlyMap<string, DamagedRecordError>): void {
+    for (const [id, err] of damaged)
+      if (!this.#damaged.has(id)) this.deps.log.error({ err, webhook_id: id }, 'the row of a webhook is damaged')
+    this.#damaged = damaged
   }
 
   #forget(id: string): void {
@@ -96,20 +150,20 @@ export class Webhooks {
     void endpoint.close(0).then(() => this.#closing.delete(id))
   }
 
-  /** A share of it at a time. Its reader goes last: it shows that something is left. */
+  /** Removes a share of the data at a time. The reader goes last, because it shows that something is left. */
   async #removeRest(id: string, names: readonly string[]): Promise<void> {
     const { store, holder } = this.deps
     const main = readerNameOf(id)
-    if ((await store.holdReader(main, holder, REMOVAL_MS)) === null) return
-    if ((await store.removeDeliveries(id, null)) > 0) return
-    for (const name of names) if (name !== main) await store.removeReader(name)
-    await store.removeReader(main)
+    if ((await store.readers.hold(main, holder, REMOVAL_MS)) === null) return
+    if ((await store.deliveries.remove(id, null)) > 0) return
+    for (const name of names) if (name !== main) await store.readers.remove(name)
+    await store.readers.remove(main)
     this.#deleted.delete(id)
   }
 
   #failed(webhookId: string, err: unknown): void {
     if (this.#isClosed) return
-    if (err instanceof StoreUnavailableError) {
+    if (err instanceof StoreUnavailableError && !(err instanceof DamagedRecordError)) {
       if (!this.#isStoreMissed) this.deps.log.warn({ err }, 'webhooks wait for the store')
       this.#isStoreMissed = true
       return

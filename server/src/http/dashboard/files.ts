@@ -1,4 +1,4 @@
-/** The built dashboard, as answers. Every page is `index.html`; which one it shows follows from the path, in the browser. */
+/** Answers with the built dashboard. Every page is `index.html`; in the browser, the path selects the page. */
 import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { promisify } from 'node:util'
@@ -6,12 +6,12 @@ import { gzip } from 'node:zlib'
 import { DomainError } from '../../domain-error.js'
 import type { Reply } from '../reply.js'
 
-/** The files of the dashboard by their path: `/index.html`, `/dashboard/assets/…`. */
+/** The files of the dashboard by path: `/index.html`, `/dashboard/assets/…`. */
 export type DashboardFiles = ReadonlyMap<string, Buffer>
 
 const NONCE = '__CSP_NONCE__'
 const ASSETS = '/dashboard/assets/'
-/** Pages that everybody gets. Other paths are a page only for a browser that opens one. */
+/** Pages that every caller gets. Any other path is a page only for a browser that navigates to it. */
 const PAGES = new Set(['/', '/docs'])
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
@@ -29,19 +29,18 @@ const compress = promisify(gzip)
 
 interface Body {
   readonly plain: Buffer
-  /** Null where it would not be smaller. */
+  /** Null when compression would not make it smaller. */
   readonly zipped: Buffer | null
 }
 
-/** Serves the dashboard. */
 export class DashboardPages {
   private readonly bodies = new Map<string, Promise<Body>>()
   private loaded: Promise<DashboardFiles> | null = null
 
-  /** @param load reads the files, once, when somebody asks for the first of them */
+  /** @param load reads the files once, at the first request for one of them */
   constructor(private readonly load: () => Promise<DashboardFiles>) {}
 
-  /** The template of the path for the log and the metrics; null when there is nothing of the dashboard. */
+  /** Returns the template of the path for the log and the metrics; null when the dashboard has nothing at this path. */
   templateOf(path: string, headers: IncomingHttpHeaders): string | null {
     if (path.startsWith(ASSETS)) return `${ASSETS}{name}`
     if (path.startsWith('/v1/') || path.startsWith('/dashboard/')) return null
@@ -62,7 +61,7 @@ export class DashboardPages {
       status: 200,
       headers: {
         'Content-Type': type,
-        // The name of an asset has a hash of its content.
+        // The file name of an asset contains a hash of its content.
         'Cache-Control': 'public, max-age=31536000, immutable',
         ...(body.zipped !== null && { Vary: 'Accept-Encoding' }),
         ...(takesGzip && { 'Content-Encoding': 'gzip' }),
@@ -71,7 +70,7 @@ export class DashboardPages {
     }
   }
 
-  /** What fails is tried again. */
+  /** A failed read is tried again at the next request. */
   private async files(): Promise<DashboardFiles> {
     this.loaded ??= this.load()
     try {
@@ -93,7 +92,10 @@ export class DashboardPages {
   }
 }
 
-/** Scripts are files of ours alone. Libraries put styles into the page, which the browser takes by the nonce of this answer. */
+/**
+ * Only our own files may run as scripts. Libraries insert styles into the page, which the browser accepts by the nonce
+ * of this answer.
+ */
 function page(html: Buffer): Reply {
   const nonce = randomBytes(16).toString('base64')
   const policy = [

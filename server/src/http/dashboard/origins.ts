@@ -1,6 +1,7 @@
 /**
- * Which pages may use a session. A browser says where a request comes from (`Origin`, `Sec-Fetch-Site`), and no page can
- * change that. Older browsers leave some of it out, so a change also needs the CSRF token, which only our pages can read.
+ * Decides which pages may use a session. A browser says where a request comes from (`Origin`, `Sec-Fetch-Site`), and
+ * pages cannot change these headers. Older browsers omit some of them, so a change also needs the CSRF token, which
+ * only our pages can read.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
@@ -18,12 +19,13 @@ export function assertSameOrigin(headers: IncomingHttpHeaders): void {
     throw new DomainError('cross_origin', {
       detail:
         `The page is at ${origin}, and the request is for the host ${headers.host}. ` +
-        'If a proxy is in front of the server, let it pass the header `Host` on as it is.',
+        'If a proxy is in front of the server, let it forward the header `Host` unchanged.',
     })
 }
 
 /**
- * The token of a session, to be sent with each change. It follows from the session's text, which no page can read.
+ * Returns the CSRF token of a session, which each change must send. It is derived from the session's text, which no
+ * page can read.
  *
  * @param text of the session
  */
@@ -40,9 +42,10 @@ export function assertCsrfToken(headers: IncomingHttpHeaders, text: string): voi
 }
 
 /**
- * Whether the browser uses HTTPS. `Origin` has the scheme that the browser sees, also behind a proxy.
+ * Whether the browser uses HTTPS. `Origin` contains the scheme that the browser sees, also behind a proxy.
  *
- * @throws DomainError cross_origin (no `Origin`), insecure_origin (plain HTTP, and the host is not the browser's own machine)
+ * @throws DomainError cross_origin (no `Origin`), insecure_origin (plain HTTP, and the host is not the browser's own
+ *   machine)
  */
 export function isSecure({ origin }: IncomingHttpHeaders): boolean {
   if (origin === undefined || !URL.canParse(origin))
@@ -54,7 +57,9 @@ export function isSecure({ origin }: IncomingHttpHeaders): boolean {
   return false
 }
 
-/** Whether both name the same host and port. `Host` may name the port of the scheme, which `Origin` leaves out. */
+/**
+ * Whether both name the same host and port. `Host` may contain the default port of the scheme, which `Origin` omits.
+ */
 function isHost(origin: string, host: string | undefined): boolean {
   if (!URL.canParse(origin)) return false
   const { protocol, host: expected } = new URL(origin)
@@ -62,7 +67,7 @@ function isHost(origin: string, host: string | undefined): boolean {
   return URL.canParse(given) && new URL(given).host === expected
 }
 
-/** As browsers see it: these names and addresses never leave the machine. */
+/** As browsers define it: these names and addresses never leave the machine. */
 function isLoopback(hostname: string): boolean {
   const isName = hostname === 'localhost' || hostname.endsWith('.localhost')
   return isName || hostname === '[::1]' || (isIP(hostname) === 4 && hostname.startsWith('127.'))

@@ -1,11 +1,12 @@
-/** The cookie of a session. Scripts cannot read it, and a browser sends it to this host alone, from pages of this host. */
+/**
+ * The cookie of a session. Scripts cannot read it, and a browser sends it only to this host, from pages of this host.
+ */
 import type { IncomingHttpHeaders } from 'node:http'
 import { LIMITS } from '@countersign/contract'
 
 const PATH = '/dashboard'
 const FORM = /^[A-Za-z0-9_-]{43}$/
 
-/** The text of the session; null without one. */
 export function sessionTextOf(headers: IncomingHttpHeaders): string | null {
   const name = cookieName(headers)
   const found = (headers.cookie ?? '').split(/; */).find((one) => one.startsWith(`${name}=`))
@@ -13,12 +14,12 @@ export function sessionTextOf(headers: IncomingHttpHeaders): string | null {
   return FORM.test(text) ? text : null
 }
 
-/** The value of `Set-Cookie` that starts a session. */
+/** Returns the `Set-Cookie` value that starts a session. */
 export function startingCookie(headers: IncomingHttpHeaders, text: string, isSecure: boolean): string {
   return cookie(headers, text, LIMITS.sessionSeconds, isSecure)
 }
 
-/** The value of `Set-Cookie` that removes the cookie. */
+/** Returns the `Set-Cookie` value that removes the cookie. */
 export function endingCookie(headers: IncomingHttpHeaders): string {
   return cookie(headers, '', 0, false)
 }
@@ -28,7 +29,7 @@ function cookie(headers: IncomingHttpHeaders, text: string, seconds: number, isS
   return `${cookieName(headers)}=${text}; ${attributes}`
 }
 
-/** Cookies do not keep ports apart, but two servers on one machine must not end each other's sessions. */
+/** Cookies ignore ports, but two servers on one machine must not end each other's sessions. */
 function cookieName({ host = '' }: IncomingHttpHeaders): string {
   const port = /:(\d{1,5})$/.exec(host)?.[1]
   return `countersign_session${port === undefined ? '' : `_${port}`}`

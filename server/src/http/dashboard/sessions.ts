@@ -1,4 +1,6 @@
-/** `/dashboard/session`: sign in, who is signed in, sign out. And the caller strategy of `/dashboard/v1`. */
+/**
+ * `/dashboard/session`: signs in, shows who is signed in, signs out. Also has the caller strategy of `/dashboard/v1`.
+ */
 import type { IncomingHttpHeaders } from 'node:http'
 import { LIMITS, type Session, type SignIn, SignInSchema } from '@countersign/contract'
 import { DomainError } from '../../domain-error.js'
@@ -17,14 +19,12 @@ import { endingCookie, sessionTextOf, startingCookie } from './session-cookie.js
 const PATH = '/dashboard/session'
 const BODY = { schema: SignInSchema, maxBytes: LIMITS.bodyBytes, maxDepth: LIMITS.bodyDepth }
 
-/** A signed-in browser as the caller. Whatever is not a GET needs the CSRF token. */
+/** Identifies a signed-in browser as the caller. Every method except GET needs the CSRF token. */
 export function sessionCallers(keys: Keys): CallerStrategy {
   return {
     showsPermits: false,
     credentialOf(headers, method) {
-      assertSameOrigin(headers)
-      const text = sessionTextOf(headers)
-      if (text === null) throw signedOut()
+      const text = sessionCredentialOf(headers)
       if (method !== 'GET') assertCsrfToken(headers, text)
       return text
     },
@@ -34,6 +34,14 @@ export function sessionCallers(keys: Keys): CallerStrategy {
       return identified
     },
   }
+}
+
+/** @throws DomainError cross_origin; unauthorized: no session can have this text */
+export function sessionCredentialOf(headers: IncomingHttpHeaders): string {
+  assertSameOrigin(headers)
+  const text = sessionTextOf(headers)
+  if (text === null) throw signedOut()
+  return text
 }
 
 export function sessionPages(deps: SignInDeps): PublicPage[] {
@@ -50,7 +58,7 @@ async function start(deps: SignInDeps, headers: IncomingHttpHeaders, body: BodyS
   const secure = isSecure(headers)
   const given = (await readBody(BODY, headers, body)) as SignIn
   const { text, key, expires_at } = await signIn(deps, given)
-  // The browser forgets the session that it had before: nobody can sign out of it any more.
+  // The browser loses its previous session here, so the session must end: no later sign-out could end it.
   const before = sessionTextOf(headers)
   if (before !== null) await signOut(deps, before)
   return {
@@ -60,7 +68,7 @@ async function start(deps: SignInDeps, headers: IncomingHttpHeaders, body: BodyS
   }
 }
 
-/** Nobody is signed in: no content, which is no error. @throws DomainError cross_origin */
+/** Answers without content when no one is signed in; that is not an error. @throws DomainError cross_origin */
 async function present({ keys, clock }: SignInDeps, headers: IncomingHttpHeaders): Promise<Reply> {
   assertSameOrigin(headers)
   const text = sessionTextOf(headers)
@@ -83,7 +91,7 @@ async function end(deps: SignInDeps, headers: IncomingHttpHeaders): Promise<Repl
 }
 
 function signedOut(): DomainError {
-  return new DomainError('unauthorized', { detail: 'Nobody is signed in, or the session has ended. Sign in again.' })
+  return new DomainError('unauthorized', { detail: 'You are not signed in, or your session has ended. Sign in again.' })
 }
 
 function now(clock: Clock): string {

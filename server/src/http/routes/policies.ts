@@ -1,165 +1,83 @@
-import {
-  LIMITS,
-  type Policy,
-  PolicyDocumentSchema,
-  PolicySchema,
-  PolicyValidationSchema,
-  pageOf,
-  SimulateRequestSchema,
-  SimulateResponseSchema,
-} from '@countersign/contract'
-import type { StoredPolicy } from '@countersign/store-port/documents'
-import type { Store } from '@countersign/store-port/store'
-import { z } from 'zod'
+import type { Policy, PolicyDocument } from '@countersign/contract'
 import { invalid } from '../../domain-error.js'
 import type { Ids } from '../../ports/ids.js'
+import type { StoredPolicy } from '../../ports/store/documents.js'
+import type { Store } from '../../ports/store/store.js'
 import { createPolicy } from '../../use-cases/policies/create.js'
 import { deletePolicy } from '../../use-cases/policies/delete.js'
-import { getPolicy } from '../../use-cases/policies/get.js'
+import { getPolicy, getPolicyByName } from '../../use-cases/policies/get.js'
 import { listPolicies, listPolicyRevisions } from '../../use-cases/policies/list.js'
+import { putPolicyByName } from '../../use-cases/policies/put-by-name.js'
 import { replacePolicy } from '../../use-cases/policies/replace.js'
 import { type SimulateDeps, simulate } from '../../use-cases/policies/simulate.js'
 import { validatePolicy } from '../../use-cases/policies/validate.js'
 import { viewPolicy } from '../../use-cases/policies/view.js'
 import type { WriteLintedDeps } from '../../use-cases/policies/write-linted.js'
 import type { Cursors } from '../cursor.js'
-import { pageQuery, replyPage } from '../pages.js'
-import { type Route, route } from '../route.js'
+import { replyPage } from '../pages.js'
+import { routesOf } from '../route.js'
 
 export type PolicyRouteDeps = WriteLintedDeps &
   SimulateDeps & {
     readonly ids: Ids
-    readonly store: Pick<Store, 'listPolicies' | 'listPolicyRevisions'>
+    readonly store: Pick<Store, 'policies'>
     readonly cursors: Cursors
   }
 
-const ETAG = { ETag: z.string().meta({ description: 'The revision in double quotes.' }) }
-
-const policyBody = {
-  schema: PolicyDocumentSchema,
-  maxBytes: LIMITS.bodyBytes,
-  maxDepth: LIMITS.policyBodyDepth,
-}
-
-export function policyRoutes(deps: PolicyRouteDeps): Route[] {
-  return [
-    route({
-      method: 'POST',
-      path: '/v1/policies',
-      name: 'policies.create',
+export function policyRoutes(deps: PolicyRouteDeps) {
+  return routesOf({
+    'policies.create': {
       isChange: true,
-      summary: 'Create a policy. It applies from the next request on.',
-      scopes: { all: ['policies:write'] },
-      body: policyBody,
-      answer: { status: 201, description: 'The policy.', schema: PolicySchema, headers: ETAG },
-      problems: ['policy_name_taken', 'limit_reached', 'store_unavailable'],
       replay: { present: async (_call, id) => withETag(await latestRevision(deps.store, id)) },
       handle: async (call) => withETag(await createPolicy(deps, call, call.body)),
-    }),
-    route({
-      method: 'GET',
-      path: '/v1/policies',
-      name: 'policies.list',
+    },
+    'policies.list': { handle: (call) => replyPage(deps.cursors, call, (page) => listPolicies(deps, page)) },
+    'policies.validate': {
       isLong: true,
-      summary: 'List policies, newest first.',
-      scopes: { all: ['policies:read'] },
-      query: z.strictObject(pageQuery),
-      answer: { status: 200, description: 'A page of policies.', schema: pageOf(PolicySchema) },
-      problems: ['invalid_cursor', 'store_unavailable'],
-      handle: (call) => replyPage(deps.cursors, '/v1/policies', call, (page) => listPolicies(deps, page)),
-    }),
-    route({
-      method: 'POST',
-      path: '/v1/policies/validate',
-      name: 'policies.validate',
-      isLong: true,
-      summary: 'Check a policy without writing it.',
-      scopes: { all: ['policies:read'] },
-      // Any object is a question here; what is wrong with the policy is the answer.
-      body: { ...policyBody, schema: z.looseObject({}).meta({ title: 'Policy' }) },
-      answer: { status: 200, description: 'The errors and warnings.', schema: PolicyValidationSchema },
-      problems: [],
       handle: async ({ body, pause }) => ({ body: await validatePolicy(deps, body, pause) }),
-    }),
-    route({
-      method: 'GET',
-      path: '/v1/policies/{id}',
-      name: 'policies.get',
-      summary: 'Read a policy.',
-      scopes: { all: ['policies:read'] },
-      answer: { status: 200, description: 'The policy.', schema: PolicySchema, headers: ETAG },
-      problems: ['not_found'],
-      handle: async ({ params }) => withETag(getPolicy(deps, params.id as string)),
-    }),
-    route({
-      method: 'PUT',
-      path: '/v1/policies/{id}',
-      name: 'policies.replace',
+    },
+    'policies.get': { handle: async ({ params }) => withETag(getPolicy(deps, params.id)) },
+    'policies.replace': {
       isChange: true,
-      summary: 'Replace a whole policy. The new revision applies from the next request on.',
-      scopes: { all: ['policies:write'] },
-      body: policyBody,
-      answer: { status: 200, description: 'The policy.', schema: PolicySchema, headers: ETAG },
-      problems: ['not_found', 'policy_name_taken', 'revision_mismatch', 'limit_reached', 'store_unavailable'],
       handle: async (call) => {
         const expected = revisionsOf(call.ifMatch)
-        return withETag(await replacePolicy(deps, call, call.params.id as string, call.body, expected))
+        return withETag(await replacePolicy(deps, call, call.params.id, call.body, expected))
       },
-    }),
-    route({
-      method: 'DELETE',
-      path: '/v1/policies/{id}',
-      name: 'policies.delete',
+    },
+    'policies.delete': {
       isChange: true,
-      summary: 'Delete a policy. It no longer decides any request.',
-      scopes: { all: ['policies:write'] },
-      answer: { status: 204, description: 'Deleted.' },
-      problems: ['not_found', 'revision_mismatch', 'store_unavailable'],
       handle: async (call) => {
-        await deletePolicy(deps, call, call.params.id as string, revisionsOf(call.ifMatch))
+        await deletePolicy(deps, call, call.params.id, revisionsOf(call.ifMatch))
         return {}
       },
-    }),
-    route({
-      method: 'GET',
-      path: '/v1/policies/{id}/revisions',
-      name: 'policies.revisions',
-      isLong: true,
-      summary: 'List every revision of a policy, newest first. Works for a deleted policy.',
-      scopes: { all: ['policies:read'] },
-      query: z.strictObject(pageQuery),
-      answer: { status: 200, description: 'A page of revisions.', schema: pageOf(PolicySchema) },
-      problems: ['invalid_cursor', 'not_found', 'store_unavailable'],
-      handle: (call) =>
-        replyPage(deps.cursors, '/v1/policies/{id}/revisions', call, (page) =>
-          listPolicyRevisions(deps, call.params.id as string, page),
-        ),
-    }),
-    route({
-      method: 'POST',
-      path: '/v1/simulate',
-      name: 'policies.simulate',
-      isLong: true,
-      summary: 'Evaluate a request without storing anything, with the stored policies or with given policies.',
-      scopes: { all: ['policies:read'] },
-      body: {
-        schema: SimulateRequestSchema,
-        maxBytes: LIMITS.bodyBytes,
-        maxDepth: LIMITS.policyBodyDepth,
-        memberDepth: { request: LIMITS.decisionBodyDepth },
+    },
+    'policies.getByName': { handle: async ({ params }) => withETag(getPolicyByName(deps, params.name)) },
+    'policies.putByName': {
+      isChange: true,
+      handle: async (call) => {
+        assertNamed(call.body, call.params.name)
+        const { policy, isNew } = await putPolicyByName(deps, call, call.body, {
+          ...(call.ifMatch !== undefined && { revisions: revisionsOf(call.ifMatch) }),
+          mustBeNew: mustBeNew(call.ifNoneMatch),
+        })
+        return { ...withETag(policy), ...(isNew && { status: 201 }) }
       },
-      answer: { status: 200, description: 'The decision that would be made.', schema: SimulateResponseSchema },
-      problems: ['agent_not_allowed', 'store_unavailable'],
+    },
+    'policies.revisions': {
+      handle: (call) => replyPage(deps.cursors, call, (page) => listPolicyRevisions(deps, call.params.id, page)),
+    },
+    'policies.simulate': {
+      isLong: true,
       handle: async ({ caller, body, requestId, pause }) => ({
         body: await simulate(deps, caller, body.request, body.policies ?? undefined, requestId, pause),
       }),
-    }),
-  ]
+    },
+  })
 }
 
-/** The policy as it was last, also when it is deleted since. */
+/** Returns the latest revision of a policy, also when it was deleted since. */
 async function latestRevision(store: PolicyRouteDeps['store'], id: string): Promise<Policy> {
-  const { items } = await store.listPolicyRevisions(id, { limit: 1, after: null })
+  const { items } = await store.policies.listRevisions(id, { limit: 1, after: null })
   return viewPolicy(items[0] as StoredPolicy)
 }
 
@@ -168,7 +86,8 @@ function withETag(policy: Policy) {
 }
 
 /**
- * The revisions that `If-Match` names; null for any (`*` or no header). A weak tag never matches (RFC 9110, 13.1.1).
+ * Returns the revisions that `If-Match` names; null for any (`*` or no header). A weak tag never matches (RFC 9110,
+ * 13.1.1).
  *
  * @throws DomainError validation_failed
  */
@@ -178,4 +97,16 @@ function revisionsOf(ifMatch: string | undefined): string[] | null {
   if (!tags.every((tag) => /^(W\/)?"[^"]*"$/.test(tag)))
     throw invalid([{ pointer: '/If-Match', detail: 'must be the ETag of a policy, such as "3" with its quotes' }])
   return tags.filter((tag) => !tag.startsWith('W/')).map((tag) => tag.slice(1, -1))
+}
+
+/** @throws DomainError validation_failed */
+function assertNamed({ name }: PolicyDocument, expected: string): void {
+  if (name !== expected) throw invalid([{ pointer: '/name', detail: 'must be the name in the path' }])
+}
+
+/** @throws DomainError validation_failed */
+function mustBeNew(ifNoneMatch: string | undefined): boolean {
+  if (ifNoneMatch !== undefined && ifNoneMatch.trim() !== '*')
+    throw invalid([{ pointer: '/If-None-Match', detail: 'must be *: only create, never replace' }])
+  return ifNoneMatch !== undefined
 }

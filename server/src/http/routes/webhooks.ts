@@ -1,16 +1,5 @@
-import {
-  DELIVERY_STATUSES,
-  DeliverySchema,
-  LIMITS,
-  pageOf,
-  ReplaySchema,
-  ReplayStartedSchema,
-  RotateSecretSchema,
-  WebhookSchema,
-  WebhookWithSecretSchema,
-  WebhookWriteSchema,
-} from '@countersign/contract'
-import { z } from 'zod'
+import { LIMITS } from '@countersign/contract'
+import { withDeadline } from '../../concurrency/with-deadline.js'
 import type { Ids } from '../../ports/ids.js'
 import { createWebhook } from '../../use-cases/webhooks/create.js'
 import { deleteWebhook } from '../../use-cases/webhooks/delete.js'
@@ -24,196 +13,117 @@ import { updateWebhook } from '../../use-cases/webhooks/update.js'
 import { assertUrl, findWebhook, type WriteWebhookDeps } from '../../use-cases/webhooks/write.js'
 import { generateWebhookSecret } from '../../webhook-secret.js'
 import type { Cursors } from '../cursor.js'
-import { givenFilters } from '../filter.js'
-import { pageQuery, replyPage } from '../pages.js'
-import { type Call, type Route, route } from '../route.js'
+import { givenFilters, replyPage } from '../pages.js'
+import { type Call, type CallOf, routesOf } from '../route.js'
 
 export interface WebhookRouteDeps extends WriteWebhookDeps {
   readonly ids: Ids
   readonly cursors: Cursors
-  /** Has the feed look for what is new. */
-  readonly wakeFeed: () => void
+  readonly feed: {
+    /** Makes the feed look for new entries. */
+    readonly wake: () => void
+    /** Resolves when everything that is durable now applies to all deliveries that begin later. */
+    readonly webhooksChanged: () => Promise<void>
+  }
 }
 
-const size = { maxBytes: LIMITS.bodyBytes, maxDepth: LIMITS.bodyDepth }
-const READ = { all: ['webhooks:read'] } as const
-const WRITE = { all: ['webhooks:write'] } as const
+/**
+ * How long an answer waits for its change to take effect. A feed that has not read the change by then sends nothing
+ * until it has.
+ */
+const IN_FORCE_MS = 1000
 
-/** The secret is in the first answer only: a replay shows the webhook without it. */
-const OnceWithSecretSchema = z.union([WebhookWithSecretSchema, WebhookSchema])
-const withSecret = {
-  description: 'The webhook with its secret. A replay does not contain the secret.',
-  schema: OnceWithSecretSchema,
-}
-
-export function webhookRoutes(deps: WebhookRouteDeps): Route[] {
-  const idOf = ({ params }: Pick<Call, 'params'>) => params.id as string
+export function webhookRoutes(deps: WebhookRouteDeps) {
   const present = async (_call: Call, id: string) => ({ body: await getWebhook(deps, id) })
-  const presentDelivery = async ({ caller, params }: Call, id: string) => ({
-    body: viewDelivery(await findDelivery(deps, params.id as string, id), caller),
+  const presentDelivery = async ({ caller, params }: CallOf<'webhooks.retry'>, id: string) => ({
+    body: viewDelivery(await findDelivery(deps, params.id, id), caller),
   })
-  const assertKnown = (call: Call) => findWebhook(deps, idOf(call))
-  return [
-    route({
-      method: 'POST',
-      path: '/v1/webhooks',
-      name: 'webhooks.create',
+  const assertKnown = ({ params }: Pick<CallOf<'webhooks.get'>, 'params'>) => findWebhook(deps, params.id)
+  return routesOf({
+    'webhooks.create': {
       isChange: true,
-      summary: 'Create a webhook. Only this response contains its secret.',
-      scopes: WRITE,
-      body: { schema: WebhookWriteSchema, ...size },
-      answer: { status: 201, ...withSecret },
-      problems: ['limit_reached', 'store_unavailable'],
       replay: { present, assertAllowed: ({ body }) => assertUrl(deps, body.url) },
       handle: async (call) => {
         const secret = generateWebhookSecret()
         const webhook = await createWebhook(deps, call, call.body, secret)
         return { body: { ...webhook, secret } }
       },
-    }),
-    route({
-      method: 'GET',
-      path: '/v1/webhooks',
-      name: 'webhooks.list',
-      isLong: true,
-      summary: 'List webhooks, newest first.',
-      scopes: READ,
-      query: z.strictObject(pageQuery),
-      answer: { status: 200, description: 'A page of webhooks.', schema: pageOf(WebhookSchema) },
-      problems: ['invalid_cursor', 'store_unavailable'],
-      handle: (call) => replyPage(deps.cursors, '/v1/webhooks', call, (page) => listWebhooks(deps, page)),
-    }),
-    route({
-      method: 'GET',
-      path: '/v1/webhooks/{id}',
-      name: 'webhooks.get',
-      summary: 'Read a webhook without its secrets.',
-      scopes: READ,
-      answer: { status: 200, description: 'The webhook.', schema: WebhookSchema },
-      problems: ['not_found', 'store_unavailable'],
-      handle: async (call) => ({ body: await getWebhook(deps, idOf(call)) }),
-    }),
-    route({
-      method: 'PUT',
-      path: '/v1/webhooks/{id}',
-      name: 'webhooks.update',
+    },
+    'webhooks.list': { handle: (call) => replyPage(deps.cursors, call, (page) => listWebhooks(deps, page)) },
+    'webhooks.get': { handle: async (call) => ({ body: await getWebhook(deps, call.params.id) }) },
+    'webhooks.update': {
       isChange: true,
-      summary: 'Replace a webhook, apart from its secrets. One that is enabled again gets what happens from then on.',
-      scopes: WRITE,
-      body: { schema: WebhookWriteSchema, ...size },
-      answer: { status: 200, description: 'The webhook.', schema: WebhookSchema },
-      problems: ['not_found', 'store_unavailable'],
       handle: async (call) => {
-        const body = await updateWebhook(deps, call, idOf(call), call.body)
-        deps.wakeFeed()
+        const body = await updateWebhook(deps, call, call.params.id, call.body)
+        await inForce(deps)
         return { body }
       },
-    }),
-    route({
-      method: 'DELETE',
-      path: '/v1/webhooks/{id}',
-      name: 'webhooks.delete',
+    },
+    'webhooks.delete': {
       isChange: true,
-      summary: 'Delete a webhook with its deliveries.',
-      scopes: WRITE,
-      answer: { status: 204, description: 'Deleted.' },
-      problems: ['not_found', 'store_unavailable'],
       handle: async (call) => {
-        await deleteWebhook(deps, call, idOf(call))
+        await deleteWebhook(deps, call, call.params.id)
+        await inForce(deps)
         return {}
       },
-    }),
-    route({
-      method: 'POST',
-      path: '/v1/webhooks/{id}/rotate-secret',
-      name: 'webhooks.rotateSecret',
+    },
+    'webhooks.rotateSecret': {
       isChange: true,
-      summary: 'Give a webhook a new secret. Deliveries are signed with the old one too until the grace period ends.',
-      scopes: WRITE,
-      body: { schema: RotateSecretSchema, ...size, mayBeEmpty: true },
-      answer: { status: 200, ...withSecret },
-      problems: ['not_found', 'store_unavailable'],
       replay: { present, assertAllowed: assertKnown },
       handle: async (call) => {
         const secret = generateWebhookSecret()
         const grace = call.body.grace_seconds ?? LIMITS.rotateGraceSecondsDefault
-        const webhook = await rotateWebhookSecret(deps, call, idOf(call), secret, grace)
+        const webhook = await rotateWebhookSecret(deps, call, call.params.id, secret, grace)
+        await inForce(deps)
         return { body: { ...webhook, secret } }
       },
-    }),
-    route({
-      method: 'POST',
-      path: '/v1/webhooks/{id}/test',
-      name: 'webhooks.test',
-      summary: 'Send an event of the type `webhook.test` to a webhook.',
-      scopes: WRITE,
-      answer: { status: 202, description: 'The delivery, which is on its way.', schema: DeliverySchema },
-      problems: ['not_found', 'webhook_disabled', 'store_unavailable'],
+    },
+    'webhooks.test': {
       replay: {
         present: async (call, id) => {
-          const body = await repeatTest(deps, call.caller, idOf(call), id)
-          deps.wakeFeed()
+          const body = await repeatTest(deps, call.caller, call.params.id, id)
+          deps.feed.wake()
           return { body }
         },
         assertAllowed: assertKnown,
       },
       handle: async (call) => {
-        const body = await testWebhook(deps, call, idOf(call))
-        deps.wakeFeed()
+        const body = await testWebhook(deps, call, call.params.id)
+        deps.feed.wake()
         return { body }
       },
-    }),
-    route({
-      method: 'POST',
-      path: '/v1/webhooks/{id}/replay',
-      name: 'webhooks.replay',
+    },
+    'webhooks.replay': {
       isChange: true,
-      summary: 'Send the events of a time span to a webhook once more.',
-      scopes: WRITE,
-      body: { schema: ReplaySchema, ...size },
-      answer: { status: 202, description: 'The time span. Its deliveries follow.', schema: ReplayStartedSchema },
-      problems: ['not_found', 'webhook_disabled', 'limit_reached', 'store_unavailable'],
       replay: { present: async (_call, name) => ({ body: replayStartedOf(name) }), assertAllowed: assertKnown },
       handle: async (call) => {
-        const body = await replayWebhook(deps, call, idOf(call), call.body)
-        deps.wakeFeed()
+        const body = await replayWebhook(deps, call, call.params.id, call.body)
+        deps.feed.wake()
         return { body }
       },
-    }),
-    route({
-      method: 'GET',
-      path: '/v1/webhooks/{id}/deliveries',
-      name: 'webhooks.deliveries',
-      isLong: true,
-      summary: 'List the deliveries of a webhook, newest first.',
-      scopes: READ,
-      query: z.strictObject({ ...pageQuery, status: z.enum(DELIVERY_STATUSES).optional() }),
-      answer: { status: 200, description: 'A page of deliveries.', schema: pageOf(DeliverySchema) },
-      problems: ['not_found', 'invalid_cursor', 'store_unavailable'],
+    },
+    'webhooks.deliveries': {
       handle: (call) => {
-        const filter = { webhook_id: idOf(call), ...givenFilters({ status: call.query.status }) }
-        return replyPage(deps.cursors, '/v1/webhooks/{id}/deliveries', call, (page) =>
-          listDeliveries(deps, call.caller, filter, page),
-        )
+        const filter = { webhook_id: call.params.id, ...givenFilters({ status: call.query.status }) }
+        return replyPage(deps.cursors, call, (page) => listDeliveries(deps, call.caller, filter, page))
       },
-    }),
-    route({
-      method: 'POST',
-      path: '/v1/webhooks/{id}/deliveries/{delivery_id}/retry',
-      name: 'webhooks.retry',
-      summary: 'Try a delivery again now. Its schedule starts anew.',
-      scopes: WRITE,
-      answer: { status: 202, description: 'The delivery, which is on its way.', schema: DeliverySchema },
-      problems: ['not_found', 'webhook_disabled', 'store_unavailable'],
+    },
+    'webhooks.retry': {
       replay: {
         present: presentDelivery,
-        assertAllowed: async ({ params }) => findDelivery(deps, params.id as string, params.delivery_id as string),
+        assertAllowed: async ({ params }) => findDelivery(deps, params.id, params.delivery_id),
       },
       handle: async (call) => {
-        const body = await retryDelivery(deps, call, idOf(call), call.params.delivery_id as string)
-        deps.wakeFeed()
+        const body = await retryDelivery(deps, call, call.params.id, call.params.delivery_id)
+        deps.feed.wake()
         return { body }
       },
-    }),
-  ]
+    },
+  })
+}
+
+/** Waits until a durable change applies: either the feed has read it, or the feed sends nothing until it has. */
+async function inForce({ feed }: WebhookRouteDeps): Promise<void> {
+  const late = () => new Error('The feed is busy.')
+  await withDeadline(feed.webhooksChanged(), IN_FORCE_MS, late).catch(() => {})
 }

@@ -12,6 +12,6 @@ export async function deleteAgent(deps: ChangeAgentDeps, call: ChangingCall, id:
   await changeAgent(deps, call, id, (present) => {
     if (present.suspended !== null) throw new DomainError('agent_suspended')
     if (present.registration === null) throw notRegistered()
-    return { type: 'agent.deleted', next: { ...present, registration: null }, data: {} }
+    return { type: 'agent.deleted', next: { ...present, registration: null } }
   })
 }

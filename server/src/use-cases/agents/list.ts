@@ -1,14 +1,15 @@
 import type { Agent } from '@countersign/contract'
-import type { Page, PageRequest, Store } from '@countersign/store-port/store'
 import type { Caller } from '../../caller.js'
+import type { Page, PageRequest } from '../../ports/store/page.js'
+import type { Store } from '../../ports/store/store.js'
 import { viewAgent } from './view.js'
 
-/** The agents that the caller may speak for, newest first. */
+/** Lists the agents that the caller may speak for, newest first. */
 export async function listAgents(
-  deps: { readonly store: Pick<Store, 'listAgents'> },
+  deps: { readonly store: Pick<Store, 'agents'> },
   caller: Caller,
   page: PageRequest,
 ): Promise<Page<Agent>> {
-  const found = await deps.store.listAgents(caller.key.agents, page)
+  const found = await deps.store.agents.list(caller.key.agents, page)
   return { items: found.items.map(viewAgent), next: found.next }
 }

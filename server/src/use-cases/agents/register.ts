@@ -15,6 +15,6 @@ export function registerAgent(
 ): Promise<Agent> {
   return changeAgent(deps, call, id, (present, now) => {
     if (present.registration !== null) throw new DomainError('agent_exists')
-    return { type: 'agent.created', ...withRegistration(present, given, now) }
+    return { type: 'agent.created', ...withRegistration(present, given, now, deps.ids.salt()) }
   })
 }

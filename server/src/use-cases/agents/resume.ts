@@ -7,6 +7,5 @@ export function resumeAgent(deps: ChangeAgentDeps, call: ChangingCall, id: strin
   return changeAgent(deps, call, id, (present) => ({
     type: 'agent.resumed',
     next: present.suspended === null ? null : { ...present, suspended: null },
-    data: {},
   }))
 }

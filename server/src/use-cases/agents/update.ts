@@ -11,7 +11,8 @@ import { type ChangeAgentDeps, changeAgent, withRegistration } from './change.js
 export function updateAgent(deps: ChangeAgentDeps, call: ChangingCall, id: string, given: AgentUpdate): Promise<Agent> {
   return changeAgent(deps, call, id, (present) => {
     if (present.registration === null) throw notRegistered()
-    return { type: 'agent.updated', ...withRegistration(present, given, present.registration.created_at) }
+    const { created_at } = present.registration
+    return { type: 'agent.updated', ...withRegistration(present, given, created_at, deps.ids.salt()) }
   })
 }
 

@@ -6,17 +6,17 @@ import { logTree, rootsOf, rootTree, type TreeReads } from './tree-hashes.js'
 import { base64Of, hashOf, type KeptTrees, type SignedCheckpoint, TREES_READER, treesOf } from './trees.js'
 
 export interface CheckpointsDeps {
-  readonly store: { readonly feed: TreeReads }
+  readonly store: TreeReads
   readonly signer: Pick<Signer, 'jwks'>
 }
 
 /**
- * The newest signed checkpoint of each log, and of the root log.
+ * Lists the newest signed checkpoint of each log and of the root log.
  *
  * @throws StoreUnavailableError
  */
 export async function listCheckpoints({ store, signer }: CheckpointsDeps): Promise<Checkpoints> {
-  const { logs, root } = await readTrees(store.feed)
+  const { logs, root } = await readTrees(store)
   return {
     data: Object.entries(logs).flatMap(([log, { checkpoint }]) =>
       checkpoint === null ? [] : [{ log, ...viewCheckpoint(checkpoint, signer), root_index: checkpoint.index }],
@@ -26,29 +26,29 @@ export async function listCheckpoints({ store, signer }: CheckpointsDeps): Promi
 }
 
 /**
- * Proves that the newest checkpoint of a log goes on from a tree of this size.
+ * Proves that the newest checkpoint of a log extends the tree of this size.
  *
  * @param log null for the root log
  * @throws DomainError not_found, validation_failed; StoreUnavailableError
  */
 export async function proveConsistency(
-  { store: { feed } }: Pick<CheckpointsDeps, 'store'>,
+  { store }: Pick<CheckpointsDeps, 'store'>,
   log: string | null,
   from: number,
 ): Promise<ConsistencyProof> {
-  const { logs, root } = await readTrees(feed)
+  const { logs, root } = await readTrees(store)
   const checkpoint = log === null ? root.checkpoint : Object.hasOwn(logs, log) ? logs[log]?.checkpoint : null
   if (checkpoint === null || checkpoint === undefined)
-    throw new DomainError('not_found', { detail: 'There is no checkpoint of such a log.' })
+    throw new DomainError('not_found', { detail: 'There is no checkpoint for this log.' })
   if (from > checkpoint.size)
     throw invalid([{ pointer: '/from', detail: `is larger than the newest checkpoint, which has ${checkpoint.size}` }])
-  const tree = log === null ? rootTree(feed) : logTree(feed, log)
-  const path = await rootsOf(feed, tree, consistencyProof(from, checkpoint.size))
+  const tree = log === null ? rootTree(store, root) : logTree(store, root, log)
+  const path = await rootsOf(store, tree, consistencyProof(from, checkpoint.size))
   return { log, from, path: path.map(base64Of), checkpoint: checkpoint.note }
 }
 
-export async function readTrees(feed: Pick<TreeReads, 'findReader'>): Promise<KeptTrees> {
-  return treesOf((await feed.findReader(TREES_READER))?.state ?? {})
+export async function readTrees(store: Pick<TreeReads, 'readers'>): Promise<KeptTrees> {
+  return treesOf((await store.readers.get(TREES_READER))?.state ?? {})
 }
 
 function viewCheckpoint({ note, created_at }: SignedCheckpoint, signer: Pick<Signer, 'jwks'>): RootCheckpoint {

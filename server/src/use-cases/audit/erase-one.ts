@@ -1,5 +1,5 @@
-import type { StoredDecision } from '@countersign/store-port/documents'
 import type { Caller } from '../../caller.js'
+import type { StoredDecision } from '../../ports/store/documents.js'
 import type { LiveEvents } from '../../state/live-events.js'
 import { applyTransition, type TransitionDeps } from '../decisions/transitions/transition.js'
 
@@ -7,18 +7,18 @@ export interface EraseDeps extends TransitionDeps {
   readonly liveEvents: Pick<LiveEvents, 'forget'>
 }
 
-interface AfterErasing {
+export interface AfterErasing {
   readonly decision: StoredDecision
-  /** Whether it was this call that erased the request. */
+  /** True when this call erased the request, false when it was erased before. */
   readonly isErased: boolean
 }
 
 /**
- * Erases the request of a decision, unless it was erased before or `isKept` says that it is needed. What was decided, and what
- * became of it, stays.
+ * Erases the request of a decision, unless it was erased before or `isKept` says that it is still needed. The decision
+ * and its outcome stay.
  *
  * @param caller null: the server itself
- * @throws DomainError not_found; StoreUnavailableError: the request may be erased, or not
+ * @throws DomainError not_found; StoreUnavailableError: the request may or may not be erased
  */
 export async function eraseOne(
   deps: EraseDeps,
@@ -34,7 +34,7 @@ export async function eraseOne(
       type: 'request.erased',
       changes: { resource: null, request_hash: null, request_erased_at: now },
       erases_request: true,
-      data: {},
+      data: { request_erased_at: now },
     }
   })
   return { decision, isErased }

@@ -2,16 +2,16 @@ import type { Caller } from '../../caller.js'
 import { type EraseDeps, eraseOne } from './erase-one.js'
 
 export interface EraseRequestDeps extends EraseDeps {
-  /** Resolves when nothing of what was erased is left in the files of the store, or after a while. Never rejects. */
+  /** Resolves when the files of the store contain no erased data, or after a time limit. Never rejects. */
   readonly wipeFiles: () => Promise<void>
 }
 
 /**
- * Erases the request of a decision wherever the server holds it. To erase it again changes nothing.
+ * Erases the request of a decision everywhere the server holds it. Erasing it again changes nothing.
  *
  * @throws DomainError not_found; StoreUnavailableError
  *
- * Source: docs/audit.md "Erase a request"
+ * Source: docs/erase-requests.md "Erase a request"
  */
 export async function eraseRequest(deps: EraseRequestDeps, caller: Caller, id: string): Promise<void> {
   const { decision, isErased } = await eraseOne(deps, caller, id)

@@ -1,11 +1,11 @@
 import { type Hash, type LeafRange, leafHashOfText, MerkleTree, perfectNodesOf, rootOf } from '@countersign/audit-log'
-import type { FeedReads } from '@countersign/store-port/feed'
-import { StoreUnavailableError } from '@countersign/store-port/store'
-import { BLOCK, hashOf, ROOT_TREE, STORED_LEVEL, treeOf } from './trees.js'
+import { StoreUnavailableError } from '../../ports/store/errors.js'
+import type { FeedStore } from '../../ports/store/feed.js'
+import { BLOCK, hashOf, ROOT_TREE, type RootPlace, STORED_LEVEL, treeOf } from './trees.js'
 
-export type TreeReads = Pick<FeedReads, 'findReader' | 'findNodes' | 'readLog' | 'listCheckpoints'>
+export type TreeReads = Pick<FeedStore, 'readers' | 'trees' | 'audit'>
 
-/** The leaves of a tree from an index on: at most so many, and at least one when there is one. */
+/** Reads the leaves of a tree from an index on: at most `limit`, and at least one if any exist. */
 type ReadLeaves = (from: number, limit: number) => Promise<readonly Hash[]>
 
 /** A tree whose hashes are read from the store. */
@@ -14,26 +14,29 @@ export interface StoredTree {
   readonly readLeaves: ReadLeaves
 }
 
-export function logTree(reads: TreeReads, log: string): StoredTree {
+/** The hash is missing from the store: it was removed. */
+export class MissingHashError extends StoreUnavailableError {}
+
+export function logTree(reads: TreeReads, { nodes }: Pick<RootPlace, 'nodes'>, log: string): StoredTree {
   return {
-    name: treeOf(log),
-    readLeaves: async (from, limit) => (await reads.readLog(log, from, limit)).map(({ leaf }) => hashOf(leaf)),
+    name: nodes + treeOf(log),
+    readLeaves: async (from, limit) => (await reads.audit.read(log, from, limit)).map(({ leaf }) => hashOf(leaf)),
   }
 }
 
-export function rootTree(reads: TreeReads): StoredTree {
+export function rootTree(reads: TreeReads, { nodes, base }: Pick<RootPlace, 'nodes' | 'base'>): StoredTree {
   return {
-    name: ROOT_TREE,
+    name: nodes + ROOT_TREE,
     readLeaves: async (from, limit) =>
-      (await reads.listCheckpoints(from, limit)).map(({ note }) => leafHashOfText(note)),
+      (await reads.trees.listCheckpoints(base + from, limit)).map(({ note }) => leafHashOfText(note)),
   }
 }
 
 /**
- * The roots of subtrees: of stored nodes, and of leaves where a subtree is smaller than a block. They are in two blocks at most
- * when the subtrees are those of one proof.
+ * Computes the roots of subtrees from stored nodes, and from leaves where a subtree is smaller than a block. The
+ * subtrees of one proof lie in two blocks at most.
  *
- * @throws StoreUnavailableError when something of it is not there, or not yet
+ * @throws MissingHashError when a hash is missing from the store; StoreUnavailableError
  */
 export async function rootsOf(
   reads: TreeReads,
@@ -42,7 +45,7 @@ export async function rootsOf(
 ): Promise<readonly Hash[]> {
   const parts = ranges.map(perfectNodesOf)
   const places = parts.flat()
-  const stored = await reads.findNodes(
+  const stored = await reads.trees.getNodes(
     name,
     places.filter(({ level }) => level >= STORED_LEVEL),
   )
@@ -63,7 +66,7 @@ export async function rootsOf(
       part.map((place) => {
         const hash = hashes.get(keyOf(place))
         if (hash === undefined)
-          throw new StoreUnavailableError(`The tree ${name} lacks the node ${place.index} of level ${place.level}.`)
+          throw new MissingHashError(`The tree ${name} lacks the node ${place.index} of level ${place.level}.`)
         return hash
       }),
     ),

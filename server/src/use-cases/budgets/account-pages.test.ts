@@ -1,7 +1,7 @@
-import type { StoredAccount } from '@countersign/store-port/documents'
-import type { PageRequest } from '@countersign/store-port/store'
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
+import type { StoredAccount } from '../../ports/store/documents.js'
+import type { PageRequest } from '../../ports/store/page.js'
 import { fillPage, takeWanted } from './account-pages.js'
 
 const accountOf = (spent: number): StoredAccount => ({
@@ -19,7 +19,7 @@ function listing(wanted: readonly boolean[]) {
   const accounts = wanted.map((_, i) => accountOf(i))
   let reads = 0
   const store = {
-    async listAccounts(_: unknown, { limit, after }: PageRequest) {
+    async list(_: unknown, { limit, after }: PageRequest) {
       reads++
       const end = Number(after ?? 0) + limit
       return { items: accounts.slice(Number(after ?? 0), end), next: end < accounts.length ? String(end) : null }

@@ -1,24 +1,25 @@
 import { LIMITS } from '@countersign/contract'
-import type { StoredAccount } from '@countersign/store-port/documents'
-import type { AccountFilter, Page, Store } from '@countersign/store-port/store'
+import type { AccountFilter, AccountStore } from '../../ports/store/accounts.js'
+import type { StoredAccount } from '../../ports/store/documents.js'
+import type { Page } from '../../ports/store/page.js'
 
-/** How often a page may turn to the store, however few of the accounts that it meets are wanted. */
+/** How many times one page may query the store, even if few of the accounts that it reads match. */
 const STEPS_OF_A_PAGE = 100
-/** After so long the page is what was found by then. */
+/** After this time the page ends with the accounts found so far. */
 const LONGEST_MS = 2000
 
-/** Some items of a list that is read in steps, and where it goes on; null at its end. */
+/** Some items of a list that is read in steps, and the position of the next step; null at the end of the list. */
 export interface Step<Item, Position> {
   readonly items: readonly Item[]
   readonly next: Position | null
 }
 
-/** The next items from a position on, `room` at most. There may be none though the list goes on. */
+/** Returns the next items from a position on, at most `room`. A step may be empty although the list continues. */
 type TakeStep<Item, Position> = (position: Position, room: number) => Promise<Step<Item, Position>>
 
 /**
- * Fills a page step by step. What follows a full page is looked at too, so that the last page is known to be the last;
- * the work is bounded, so a page can come short or empty and name a next one.
+ * Fills a page step by step. It also reads past a full page, so that the last page is known to be the last. The work
+ * per page is bounded, so a page can be short or empty and still name a next page.
  */
 export async function fillPage<Item, Position>(
   first: Position,
@@ -39,19 +40,19 @@ export async function fillPage<Item, Position>(
   return { items, next: position }
 }
 
-/** The next accounts of the store that are wanted: `room` of them at most, found among a bounded number. */
+/** Returns the next wanted accounts of the store: at most `room`, found among a bounded number. */
 export async function takeWanted(
-  store: Pick<Store, 'listAccounts'>,
+  accounts: Pick<AccountStore, 'list'>,
   filter: AccountFilter,
   isWanted: (account: StoredAccount) => boolean,
   after: string | null,
   room: number,
   limit: number = LIMITS.pageSize,
 ): Promise<Page<StoredAccount>> {
-  const { items, next } = await store.listAccounts(filter, { limit, after })
+  const { items, next } = await accounts.list(filter, { limit, after })
   const wanted = items.filter(isWanted)
   const last = wanted[room - 1]
   if (last === undefined || wanted.length === room) return { items: wanted, next }
-  // Those behind the last that has room must not be passed: read again, up to that one.
-  return takeWanted(store, filter, isWanted, after, room, items.indexOf(last) + 1)
+  // Accounts after the last one that fits must not be skipped, so this reads again, up to that one.
+  return takeWanted(accounts, filter, isWanted, after, room, items.indexOf(last) + 1)
 }

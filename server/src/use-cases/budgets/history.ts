@@ -1,7 +1,7 @@
 import type { BudgetAccount } from '@countersign/contract'
-import type { StoredAccount } from '@countersign/store-port/documents'
-import type { Page, PageRequest } from '@countersign/store-port/store'
 import type { Caller } from '../../caller.js'
+import type { StoredAccount } from '../../ports/store/documents.js'
+import type { Page, PageRequest } from '../../ports/store/page.js'
 import { toEnginePolicy } from '../../state/policies.js'
 import { fillPage, takeWanted } from './account-pages.js'
 import { assertKnown, type ReadBudgetsDeps } from './list.js'
@@ -9,7 +9,7 @@ import { budgetOf, isPresent } from './policy-budget.js'
 import { WrittenForms } from './written-forms.js'
 
 /**
- * The past accounts of a policy, deleted or not: those that {@link listBudgetOfPolicy} does not list, the last opened first.
+ * Lists the past accounts of a policy, deleted or not, last opened first: those that {@link listBudgetOfPolicy} omits.
  *
  * @throws DomainError not_found
  */
@@ -29,7 +29,7 @@ export async function listBudgetHistory(
 
   const filter = { policy_id: policyId, agents: caller.key.agents }
   const found = await fillPage({ after: page.after }, page.limit, async ({ after }, room) => {
-    const { items, next } = await takeWanted(deps.store, filter, isPast, after, room)
+    const { items, next } = await takeWanted(deps.store.accounts, filter, isPast, after, room)
     return { items, next: next === null ? null : { after: next } }
   })
   return { items: await new WrittenForms(deps.store).view(found.items), next: found.next?.after ?? null }

@@ -1,8 +1,9 @@
 import type { BudgetAccount } from '@countersign/contract'
-import type { Page, PageRequest, Store } from '@countersign/store-port/store'
 import type { Caller } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
 import type { Clock } from '../../ports/clock.js'
+import type { Page, PageRequest } from '../../ports/store/page.js'
+import type { Store } from '../../ports/store/store.js'
 import { type Policies, toEnginePolicy } from '../../state/policies.js'
 import { fillPage } from './account-pages.js'
 import { Listing, type ListingPosition } from './listing.js'
@@ -10,12 +11,12 @@ import { Listing, type ListingPosition } from './listing.js'
 export interface ReadBudgetsDeps {
   readonly clock: Clock
   readonly policies: Policies
-  readonly store: Pick<Store, 'listAccounts' | 'readAccounts' | 'listPolicyRevisions' | 'loadPoliciesOfSet'>
-  /** Settles what the clock has ended, so that balances are as of now. */
-  readonly expireOverdue: () => Promise<void>
+  readonly store: Pick<Store, 'accounts' | 'policies'>
+  /** Settles decisions that have expired, so that balances are current. */
+  readonly expireOverdue: () => Promise<unknown>
 }
 
-/** All pages of a list speak of the policies and the moment of its first: else an account could be in it twice. */
+/** All pages of a list use the policies and the time of its first page. Otherwise an account could appear twice. */
 interface ListPosition {
   readonly policy_set: number
   readonly at: string
@@ -23,8 +24,8 @@ interface ListPosition {
 }
 
 /**
- * The present accounts of all budgets, then every other account in which something is still reserved. For a key that is
- * bound to agents: accounts of its agents and those of all agents together.
+ * Lists the present accounts of all budgets, then every other account that still holds a reservation. A key that is
+ * bound to agents sees the accounts of its agents and those that all agents share.
  *
  * Source: docs/budgets.md "Reading accounts".
  */
@@ -37,7 +38,7 @@ export async function listBudgets(
 }
 
 /**
- * What {@link listBudgets} says of one policy; also of a deleted one.
+ * Lists what {@link listBudgets} lists, for one policy; also for a deleted one.
  *
  * @throws DomainError not_found
  */
@@ -51,9 +52,9 @@ export async function listBudgetOfPolicy(
   return listAccounts(deps, caller, page, policyId)
 }
 
-/** @throws DomainError not_found when there never was such a policy */
-export async function assertKnown(store: Pick<Store, 'listPolicyRevisions'>, policyId: string): Promise<void> {
-  const { items } = await store.listPolicyRevisions(policyId, { limit: 1, after: null })
+/** @throws DomainError not_found when no such policy ever existed */
+export async function assertKnown(store: Pick<Store, 'policies'>, policyId: string): Promise<void> {
+  const { items } = await store.policies.listRevisions(policyId, { limit: 1, after: null })
   if (items.length === 0) throw new DomainError('not_found')
 }
 
@@ -88,5 +89,5 @@ function startOf({ clock, policies }: ReadBudgetsDeps): ListPosition {
 
 async function policiesOf({ policies, store }: ReadBudgetsDeps, policySet: number) {
   if (policySet === policies.policySet) return policies.others(null)
-  return (await store.loadPoliciesOfSet(policySet)).map(toEnginePolicy)
+  return (await store.policies.loadSet(policySet)).map(toEnginePolicy)
 }

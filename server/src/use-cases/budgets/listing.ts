@@ -1,15 +1,16 @@
 import type { BudgetAccount } from '@countersign/contract'
 import type { EnginePolicy } from '@countersign/engine'
-import type { StoredAccount } from '@countersign/store-port/documents'
-import type { AccountFilter, Store } from '@countersign/store-port/store'
+import type { AccountFilter } from '../../ports/store/accounts.js'
+import type { StoredAccount } from '../../ports/store/documents.js'
+import type { Store } from '../../ports/store/store.js'
 import { type Step, takeWanted } from './account-pages.js'
 import { budgetOf, isPresent, type PolicyBudget, presentAccount, presentAgentAccounts } from './policy-budget.js'
 import { viewAccount } from './view.js'
 import { WrittenForms } from './written-forms.js'
 
 /**
- * How far a listing has come. First the present accounts, policy by policy: those of policies down to `policy` are listed,
- * and of the one that follows it those up to `after`. Then the others, up to `after`.
+ * How far a listing has come. Present accounts come first, policy by policy: the accounts of all policies down to
+ * `policy` are listed, and those of the next policy up to `after`. Then come the other accounts, up to `after`.
  */
 export type ListingPosition =
   | { readonly part: 'present'; readonly policy: string | null; readonly after: string | null }
@@ -19,15 +20,16 @@ type ListingStep = Step<BudgetAccount, ListingPosition>
 
 interface Listed {
   readonly policies: Iterable<EnginePolicy>
-  /** The moment that says which accounts are the present ones. */
+  /** The time that decides which accounts are present. */
   readonly at: Date
-  /** One policy's accounts or all; those of the agents that the caller may see. */
+  /** The accounts of one policy or of all, limited to the agents that the caller may see. */
   readonly filter: Pick<AccountFilter, 'policy_id' | 'agents'>
 }
 
 /**
- * The present account of each budget, the newest policy first: zeros when unused; where the scope is the agent, one for
- * each agent that it counted for. Then every other account in which something is still reserved.
+ * Lists the present account of each budget, newest policy first; an unused account has zeros. A budget with the scope
+ * `agent` has one account for each agent that it counted for. Then come the other accounts that still hold a
+ * reservation.
  */
 export class Listing {
   static readonly START: ListingPosition = { part: 'present', policy: null, after: null }
@@ -36,7 +38,7 @@ export class Listing {
   private readonly forms: WrittenForms
 
   constructor(
-    private readonly store: Pick<Store, 'listAccounts' | 'readAccounts' | 'listPolicyRevisions'>,
+    private readonly store: Pick<Store, 'accounts' | 'policies'>,
     private readonly listed: Listed,
   ) {
     const budgets = Array.from(listed.policies, budgetOf).filter((found) => found !== null)
@@ -45,7 +47,7 @@ export class Listing {
     this.forms = new WrittenForms(store)
   }
 
-  /** The next accounts, `room` at most; there may be none though the listing goes on. */
+  /** Returns the next accounts, at most `room`. There may be none although the listing continues. */
   readonly take = (position: ListingPosition, room: number): Promise<ListingStep> =>
     position.part === 'present'
       ? this.takePresent(position.policy, position.after, room)
@@ -60,14 +62,14 @@ export class Listing {
     return this.takeShared(left.slice(0, Math.min(room, end === -1 ? left.length : end)))
   }
 
-  /** Of budgets with one account each. */
+  /** Takes from budgets with one account each. */
   private async takeShared(budgets: readonly PolicyBudget[]): Promise<ListingStep> {
-    const accounts = await this.store.readAccounts(budgets.map((one) => presentAccount(one, this.listed.at)))
+    const accounts = await this.store.accounts.get(budgets.map((one) => presentAccount(one, this.listed.at)))
     const items = accounts.map((account) => this.viewPresent(account))
     return { items, next: { part: 'present', policy: budgets.at(-1)?.policyId ?? null, after: null } }
   }
 
-  /** Of a budget with an account for each agent. */
+  /** Takes from a budget with one account per agent. */
   private async takeAgents(
     budget: PolicyBudget,
     policy: string | null,
@@ -75,7 +77,7 @@ export class Listing {
     room: number,
   ): Promise<ListingStep> {
     const filter = { ...presentAgentAccounts(budget, this.listed.at), agents: this.listed.filter.agents }
-    const found = await this.store.listAccounts(filter, { limit: room, after })
+    const found = await this.store.accounts.list(filter, { limit: room, after })
     const isDone = found.next === null
     return {
       items: found.items.map((account) => this.viewPresent(account)),
@@ -86,7 +88,7 @@ export class Listing {
   private async takeOthers(after: string | null, room: number): Promise<ListingStep> {
     const filter = { ...this.listed.filter, is_reserved: true } as const
     const isOther = (account: StoredAccount) => !this.isPresent(account)
-    const found = await takeWanted(this.store, filter, isOther, after, room)
+    const found = await takeWanted(this.store.accounts, filter, isOther, after, room)
     const items = await this.forms.view(found.items)
     return { items, next: found.next === null ? null : { part: 'others', after: found.next } }
   }

@@ -1,16 +1,16 @@
 import { type Budget, type BudgetAccount, fromMicro, toMicro } from '@countersign/contract'
 import { periodAt } from '@countersign/engine'
-import type { StoredAccount } from '@countersign/store-port/documents'
+import type { StoredAccount } from '../../ports/store/documents.js'
 
-/** What was written last about accounts of a form. */
+/** The last revision of a policy that wrote a budget of this form. */
 export interface WrittenForm {
-  /** Its limit and unit count; its other members may be those of another form. */
+  /** Only its limit and unit apply; its other members may belong to another form. */
   readonly budget: Pick<Budget, 'limit' | 'unit'>
-  /** Null while the policy is there. */
+  /** Null while the policy exists. */
   readonly deletedAt: string | null
 }
 
-/** An account as the API shows it: in the unit as the policy writes it. */
+/** An account as the API shows it, in the policy's unit. */
 export function viewAccount(account: StoredAccount, { budget, deletedAt }: WrittenForm): BudgetAccount {
   const { policy_id, agent_id, period, starts_at } = account
   const [spent, reserved] = [BigInt(account.spent), BigInt(account.reserved)]

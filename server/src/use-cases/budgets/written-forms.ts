@@ -1,14 +1,14 @@
 import { type AccountKey, type Budget, type BudgetAccount, LIMITS } from '@countersign/contract'
-import type { StoredAccount } from '@countersign/store-port/documents'
-import type { Store } from '@countersign/store-port/store'
+import type { StoredAccount } from '../../ports/store/documents.js'
+import type { Store } from '../../ports/store/store.js'
 import { isOfForm } from './policy-budget.js'
 import { viewAccount, type WrittenForm } from './view.js'
 
-/** A revision may be a large document, and the form is nearly always in one of the newest. */
+/** A revision may be a large document, and one of the newest nearly always has the form. */
 const REVISIONS_READ_AT_ONCE = 20
 
 interface ReadRevisions {
-  /** Newest first, as far as read. */
+  /** The budgets that were read so far, newest first. */
   readonly budgets: readonly Budget[]
   readonly deletedAt: string | null
   readonly after: string | null
@@ -16,11 +16,14 @@ interface ReadRevisions {
 }
 const NOTHING_READ: ReadRevisions = { budgets: [], deletedAt: null, after: null, isWhole: false }
 
-/** Shows accounts with what their policy wrote last about their form: each revision is read once at most. */
+/**
+ * Finds, for each account, the last budget that its policy wrote in the account's form. Reads each revision at most
+ * once.
+ */
 export class WrittenForms {
   private readonly read = new Map<string, ReadRevisions>()
 
-  constructor(private readonly store: Pick<Store, 'listPolicyRevisions'>) {}
+  constructor(private readonly store: Pick<Store, 'policies'>) {}
 
   async view(accounts: readonly StoredAccount[]): Promise<BudgetAccount[]> {
     const views: BudgetAccount[] = []
@@ -40,7 +43,7 @@ export class WrittenForms {
 
   private async readOn(policyId: string, known: ReadRevisions): Promise<ReadRevisions> {
     const page = { limit: REVISIONS_READ_AT_ONCE, maxBytes: LIMITS.pageBytes, after: known.after }
-    const { items, next } = await this.store.listPolicyRevisions(policyId, page)
+    const { items, next } = await this.store.policies.listRevisions(policyId, page)
     return {
       budgets: [...known.budgets, ...items.flatMap(({ document }) => document.budget ?? [])],
       deletedAt: known.after === null ? (items[0]?.deleted_at ?? null) : known.deletedAt,

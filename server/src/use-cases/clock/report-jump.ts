@@ -1,7 +1,7 @@
 import type { StoreClock } from '../../ports/clock.js'
 import type { Log } from '../../ports/log.js'
 
-/** @returns to be called at every poll: logs each jump of the system clock once, and its end once */
+/** @returns a function to call at every poll: it logs each jump of the system clock once, and its end once */
 export function clockJumpReporter(clock: StoreClock, log: Log): () => void {
   let reportedAheadMs: number | null = null
   return () => {

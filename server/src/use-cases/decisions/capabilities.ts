@@ -13,8 +13,8 @@ export interface CapabilitiesDeps {
 }
 
 /**
- * The effects that an agent can get for each action, by the policies, the metadata and the suspensions of now. Nothing is
- * decided or recorded, and the agent does not count as seen.
+ * Lists the effects that an agent can get for each action under the current policies, metadata and suspensions. It
+ * decides and records nothing, and does not mark the agent as seen.
  *
  * @param pause awaited between the parts of the work
  * @throws DomainError agent_not_allowed

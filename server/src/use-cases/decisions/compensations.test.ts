@@ -1,5 +1,5 @@
-import { StoreUnavailableError } from '@countersign/store-port/store'
 import { expect, test } from 'vitest'
+import { StoreUnavailableError } from '../../ports/store/errors.js'
 import { type Compensation, compensate } from './compensations.js'
 
 const newTaken = () => {

@@ -1,13 +1,13 @@
-import { StoreUnavailableError } from '@countersign/store-port/store'
+import { StoreUnavailableError } from '../../ports/store/errors.js'
 
 /**
- * Gives back one thing that was taken for a mutation, when the mutation fails. Outcome `unknown`: the mutation may have
- * become durable.
+ * Gives back one resource that a mutation took, after the mutation failed. With the outcome `unknown` the mutation may
+ * still have become durable.
  */
 export type Compensation = (outcome: 'not_written' | 'unknown') => unknown
 
 /**
- * Runs the compensations of a mutation that failed, last taken first. When the outcome of the mutation is unknown, they run
+ * Runs the compensations of a failed mutation, last taken first. When the outcome of the mutation is unknown, they run
  * after the store has settled it; nothing waits for that.
  */
 export async function compensate(taken: readonly Compensation[], failure: unknown): Promise<void> {

@@ -1,20 +1,20 @@
 import type { Decision, DecisionRequest } from '@countersign/contract'
 import { applyBudgetViolation, type Evaluation } from '@countersign/engine'
-import type { AuditPosition, HeldRequest } from '@countersign/store-port/documents'
-import type { OpenReview } from '@countersign/store-port/store'
-import { assertMaySpeakFor, type Caller } from '../../caller.js'
+import { assertMaySpeakFor } from '../../caller.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Ids } from '../../ports/ids.js'
 import type { Metrics } from '../../ports/metrics.js'
+import type { OpenReview } from '../../ports/store/decisions.js'
 import type { Policies } from '../../state/policies.js'
-import { callNameOf, type IdempotencyDraft } from '../idempotency.js'
+import { callNameOf } from '../idempotency.js'
 import { type Compensation, compensate } from './compensations.js'
 import { type EvaluateDeps, evaluateSafely } from './evaluate-safely.js'
 import { factsOf, toEngineRequest } from './facts.js'
-import { createdEntry, type Evaluated, endOf, type Lifetimes, newDecision } from './new-decision.js'
+import { createdEntry, endOf, type Lifetimes, newDecision } from './new-decision.js'
 import { type PermitDeps, presentPermit } from './permit.js'
 import { reserveBudgets } from './reserve-budgets.js'
 import type { ExpireDeps } from './transitions/expire.js'
+import type { TransitionCall } from './transitions/transition.js'
 import { viewDecision } from './view.js'
 
 export interface DecideDeps extends PermitDeps, EvaluateDeps, ExpireDeps {
@@ -25,23 +25,16 @@ export interface DecideDeps extends PermitDeps, EvaluateDeps, ExpireDeps {
   readonly lifetimes: Lifetimes
 }
 
-export interface DecideInput {
-  readonly request: DecisionRequest
-  readonly requestHash: string
-  readonly requestId: string
-  readonly idempotency: IdempotencyDraft | null
-}
-
 export interface DecideOutput {
   readonly decision: Decision
-  /** Milliseconds of each step. */
+  /** Milliseconds that each step took. */
   readonly timings: { readonly eval: number; readonly reserve: number; readonly sign: number; readonly store: number }
 }
 
 /**
- * Evaluates a request, reserves what it may spend and records the decision. It resolves only after the decision, its
- * reservation and its audit entry are durable. The permit is signed during the write. It leaves with the answer or not at
- * all.
+ * Evaluates a request, reserves what it may spend and records the decision. Resolves only after the decision, its
+ * reservation and its audit entry are durable. The permit is signed during the write and is returned only if the write
+ * succeeds.
  *
  * @throws DomainError agent_not_allowed
  * @throws ConflictError idempotency_key: the same call was made before
@@ -50,14 +43,18 @@ export interface DecideOutput {
  *
  * Source: docs/decisions.md
  */
-export async function decide(deps: DecideDeps, caller: Caller, input: DecideInput): Promise<DecideOutput> {
-  assertMaySpeakFor(caller, input.request.agent_id)
-  const { requestHash, requestId } = input
-  const { holder = null } = input.request
+export async function decide(
+  deps: DecideDeps,
+  call: Omit<TransitionCall, 'id'>,
+  asked: DecisionRequest,
+  requestHash: string,
+): Promise<DecideOutput> {
+  const { caller, requestId } = call
+  assertMaySpeakFor(caller, asked.agent_id)
   const evaluatedAt = deps.clock.now()
   const now = evaluatedAt.toISOString()
   const id = deps.ids.next('dec')
-  const request = toEngineRequest(input.request)
+  const request = toEngineRequest(asked)
   const agent = deps.agents.find(request.agent_id)
   const { set, policySet } = deps.policies
 
@@ -65,15 +62,15 @@ export async function decide(deps: DecideDeps, caller: Caller, input: DecideInpu
   const evaluated = evaluateSafely(deps, requestId, set, request, factsOf(agent, evaluatedAt))
   const evaluatedMs = performance.now()
   const latencyMs = Math.max(0.001, Math.round((evaluatedMs - started) * 1000) / 1000)
-  const idempotency = input.idempotency?.recordOf(id, now) ?? null
-  const call = idempotency === null ? id : callNameOf(idempotency)
+  const idempotency = call.idempotency?.recordOf(id, now) ?? null
+  const callName = idempotency === null ? id : callNameOf(idempotency)
 
   const mayTake = evaluated.budgets.length > 0 || evaluated.evaluation.effect === 'review'
-  if (mayTake) await input.idempotency?.assertNew()
+  if (mayTake) await call.idempotency?.assertNew()
 
   const taken: Compensation[] = []
   try {
-    const reserved = await reserveBudgets(deps, evaluated.budgets, { id, version: 0, call, mayExceed: false })
+    const reserved = await reserveBudgets(deps, evaluated.budgets, { id, version: 0, call: callName, mayExceed: false })
     const { violation, reservation } = reserved
     if (reservation !== null) taken.push(() => deps.store.ledger.release(reservation))
     const reserveMs = performance.now() - evaluatedMs
@@ -87,29 +84,36 @@ export async function decide(deps: DecideDeps, caller: Caller, input: DecideInpu
       else evaluation = tooManyReviews(evaluation)
     }
 
-    const expiresAt = endOf(evaluation.effect, evaluatedAt, deps.lifetimes)
-    const received = { request, requestHash, requestId, keyId: caller.key.id, holder, agent }
-    const made: Evaluated = { id, received, evaluation, at: now, expiresAt, latencyMs, policySet, reserved }
+    const known = {
+      id,
+      policy_set: policySet,
+      latency_ms: latencyMs,
+      evaluated_at: now,
+      expires_at: endOf(evaluation.effect, evaluatedAt, deps.lifetimes),
+      request_hash: requestHash,
+      key_id: caller.key.id,
+      request_id: requestId,
+      agent_revision: agent?.registration?.revision ?? null,
+    }
+    const decision = newDecision(known, request, evaluation, reserved, asked.holder ?? null)
     const salt = deps.ids.salt()
-    const held: HeldRequest = { context: request.context, salt }
     const draft = {
-      entry: createdEntry(made, salt),
-      change: (audit: AuditPosition) =>
-        ({ kind: 'decision.create', decision: newDecision(made, audit), request: held, reservation }) as const,
+      entry: createdEntry(decision, reserved.accounts, requestHash, salt),
+      change: { kind: 'decision.create', decision, request: { context: request.context, salt }, reservation } as const,
       idempotency,
       holds: caller.holds,
     }
     let signMs = 0
-    const { change, beside, storeMs } = await deps.writer.write(draft, async (_, { decision }) => {
+    const { beside, storeMs } = await deps.writer.write(draft, async (_, { decision }) => {
       const signing = performance.now()
       const token = await presentPermit(deps, caller, decision, now)
       signMs = performance.now() - signing
-      return token
+      return viewDecision(decision, caller, now, token)
     })
     caller.recorded()
     deps.metrics.decided(evaluation.effect, evaluation.reason_code, latencyMs)
     return {
-      decision: viewDecision(change.decision, caller, now, beside),
+      decision: beside,
       timings: { eval: latencyMs, reserve: reserveMs, sign: signMs, store: storeMs },
     }
   } catch (error) {
@@ -118,10 +122,13 @@ export async function decide(deps: DecideDeps, caller: Caller, input: DecideInpu
   }
 }
 
-/** Keeps the slot of a review that may be durable, even when the store cannot tell: too few reviews beat too many. */
+/**
+ * Keeps the slot of a review that may be durable, even when the store cannot tell: admitting too few reviews is safer
+ * than admitting too many.
+ */
 async function releaseSlot(deps: DecideDeps, slot: OpenReview, outcome: Parameters<Compensation>[0]): Promise<void> {
   if (outcome === 'unknown') {
-    const found = await deps.store.findDecision(slot.id).catch(() => 'unknown')
+    const found = await deps.store.decisions.get(slot.id).catch(() => 'unknown')
     if (found !== null) return
   }
   deps.openReviews.release(slot)

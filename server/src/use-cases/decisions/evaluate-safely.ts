@@ -16,17 +16,16 @@ export interface EvaluateDeps {
   readonly log: Log
 }
 
-export interface EvaluatedRequest {
-  readonly request: EngineRequest
-  readonly facts: Facts
+/** A request with its evaluation by the policies. */
+export interface Evaluated {
   readonly evaluation: Evaluation
-  /** The budgets that need room for the request. */
+  /** The budgets that must have room for the request. */
   readonly budgets: readonly AskedBudget[]
 }
 
 /**
- * Evaluates a request and names the budgets that need room for it. An internal error never turns into an allow: it
- * denies, and the denial is recorded like every other decision.
+ * Evaluates a request and names the budgets that must have room for it. An internal error never turns into an allow: it
+ * becomes a denial, which is recorded like every other decision.
  */
 export function evaluateSafely(
   { evaluate, maxEvaluationSteps, log }: EvaluateDeps,
@@ -35,12 +34,12 @@ export function evaluateSafely(
   request: EngineRequest,
   facts: Facts,
   phase: 'decision' | 'approval' = 'decision',
-): EvaluatedRequest {
+): Evaluated {
   try {
     const evaluation = evaluate(set, request, facts, maxEvaluationSteps)
-    return { request, facts, evaluation, budgets: askBudgets(evaluation, request, facts, phase) }
+    return { evaluation, budgets: askBudgets(evaluation, request, facts, phase) }
   } catch (err) {
     log.error({ err, request_id: requestId }, 'evaluation failed; the request is denied')
-    return { request, facts, evaluation: evaluationError(), budgets: [] }
+    return { evaluation: evaluationError(), budgets: [] }
   }
 }

@@ -1,21 +1,21 @@
 import type { ReasonCode } from '@countersign/contract'
 import { compileInParts, type Explanation, explainInParts } from '@countersign/engine'
-import type { StoredDecision } from '@countersign/store-port/documents'
-import type { Store } from '@countersign/store-port/store'
 import { type Caller, hasScope } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
+import type { StoredDecision } from '../../ports/store/documents.js'
+import type { Store } from '../../ports/store/store.js'
 import { toEnginePolicy } from '../../state/policies.js'
 import { inParts } from '../in-parts.js'
 import { findVisible } from './get.js'
 
 export interface ExplainDecisionDeps {
-  readonly store: Pick<Store, 'findDecision' | 'findAgentMetadata' | 'loadPoliciesOfSet'>
+  readonly store: Pick<Store, 'decisions' | 'agents' | 'policies'>
   readonly maxEvaluationSteps: number
 }
 
 /**
- * Explains a decision by what held then: its policy set, its clock, its agent's metadata (hidden from a caller without
- * agents:read), and whether its evaluation ended within the limit.
+ * Explains a decision with the facts of its time: its policy set, its clock, its agent's metadata (hidden from a caller
+ * without agents:read), and whether its evaluation finished within the step limit.
  *
  * @param pause awaited between the parts of the work
  * @throws DomainError not_found, also when the request was erased
@@ -29,9 +29,9 @@ export async function explainDecision(
   const { decision, request } = await findVisible(deps.store, caller, id)
   if (decision.request_erased_at !== undefined)
     throw new DomainError('not_found', {
-      detail: 'The request of this decision was erased, so the decision cannot be explained any more.',
+      detail: 'The request of this decision was erased, so the decision can no longer be explained.',
     })
-  const policies = await deps.store.loadPoliciesOfSet(decision.policy_set)
+  const policies = await deps.store.policies.loadSet(decision.policy_set)
   const parts = explainInParts(
     await inParts(compileInParts(policies.map(toEnginePolicy)), pause),
     {
@@ -50,7 +50,7 @@ export async function explainDecision(
   return { decision_id: decision.id, ...(await inParts(parts, pause)), ...overruled(decision) }
 }
 
-/** The limit may have been different then, or at the replica that decided. An internal error has no end. */
+/** The limit may have been different then, or on the replica that decided. An internal error has no end. */
 function endOf({ reason_code, policy_id, rule }: StoredDecision) {
   if (reason_code === 'evaluation_error') return {}
   return { ended: reason_code === 'evaluation_limit' ? { policy_id, rule } : ('within_limit' as const) }
@@ -58,7 +58,7 @@ function endOf({ reason_code, policy_id, rule }: StoredDecision) {
 
 async function metadataAtDecision(deps: ExplainDecisionDeps, decision: StoredDecision) {
   if (decision.agent_revision === null) return null
-  const registration = await deps.store.findAgentMetadata(decision.agent_id, decision.agent_revision)
+  const registration = await deps.store.agents.getMetadata(decision.agent_id, decision.agent_revision)
   return registration?.metadata ?? null
 }
 
@@ -72,7 +72,7 @@ const OVERRULING: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
   'budget_exceeded',
 ])
 
-/** For a decision that the rules did not make, its own effect and reason are the explanation. */
+/** When the rules did not make the decision, its own effect and reason are the explanation. */
 export function overruled(decision: Pick<StoredDecision, 'effect' | 'reason' | 'reason_code'>): Partial<Explanation> {
   const { effect, reason, reason_code } = decision
   if (!OVERRULING.has(reason_code)) return {}

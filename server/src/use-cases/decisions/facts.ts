@@ -1,6 +1,6 @@
 import type { DecisionRequest } from '@countersign/contract'
 import type { EngineRequest, Facts } from '@countersign/engine'
-import type { StoredAgent } from '@countersign/store-port/documents'
+import type { StoredAgent } from '../../ports/store/documents.js'
 
 /** The caller's request, with absent members as null. */
 export function toEngineRequest(request: DecisionRequest): EngineRequest {

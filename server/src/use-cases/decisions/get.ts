@@ -1,8 +1,9 @@
 import type { DecisionDetail } from '@countersign/contract'
-import type { DecisionWithRequest, Store } from '@countersign/store-port/store'
 import { type Caller, hasScope, maySpeakFor } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
 import type { Clock } from '../../ports/clock.js'
+import type { DecisionWithRequest } from '../../ports/store/decisions.js'
+import type { Store } from '../../ports/store/store.js'
 import type { LongPolls } from '../../state/long-polls.js'
 import { type PermitDeps, presentPermit } from './permit.js'
 import { presentStatus } from './status.js'
@@ -10,14 +11,14 @@ import { viewDecisionDetail } from './view.js'
 
 export interface GetDecisionDeps extends PermitDeps {
   readonly clock: Clock
-  readonly store: Pick<Store, 'findDecision'>
+  readonly store: Pick<Store, 'decisions'>
   readonly longPolls: LongPolls
-  /** False from the first moment of a shutdown: then no call waits any more. */
+  /** False from the start of a shutdown: pending waits then end. */
   readonly isServing: () => boolean
 }
 
 /**
- * Reads one decision. The key that asked gets the permit while the action may proceed.
+ * Returns one decision. The key that asked also gets the permit while the action may proceed.
  *
  * @throws DomainError not_found, insufficient_scope (a decision of another key without decisions:read)
  */
@@ -32,12 +33,13 @@ export async function getDecision(deps: GetDecisionDeps, caller: Caller, id: str
 export interface Patience {
   /** How long to wait for the decision to leave `awaiting_review`. */
   readonly waitMs: number
-  /** False once the caller has gone. */
+  /** False once the caller has disconnected. */
   readonly isWanted: () => boolean
 }
 
 /**
- * Waits until a decision awaits no review, or the time is over. Check anew afterwards whether the caller may read it.
+ * Waits until a decision no longer awaits a review, or the time is over. Afterwards, check whether the caller may read
+ * it.
  *
  * @throws DomainError as {@link getDecision}
  */
@@ -57,11 +59,16 @@ export async function awaitReview(
   })
 }
 
-async function findReadable(
-  store: Pick<Store, 'findDecision'>,
-  caller: Caller,
+/** Whether the decision exists and still awaits its review. */
+export async function isAwaitingReview(
+  { store, clock }: Pick<GetDecisionDeps, 'store' | 'clock'>,
   id: string,
-): Promise<DecisionWithRequest> {
+): Promise<boolean> {
+  const found = await store.decisions.getStatus(id)
+  return found !== null && presentStatus(found, clock.now().toISOString()) === 'awaiting_review'
+}
+
+async function findReadable(store: Pick<Store, 'decisions'>, caller: Caller, id: string): Promise<DecisionWithRequest> {
   const found = await findVisible(store, caller, id)
   if (found.decision.key_id !== caller.key.id && !hasScope(caller, 'decisions:read'))
     throw new DomainError('insufficient_scope', {
@@ -71,17 +78,17 @@ async function findReadable(
 }
 
 /**
- * Finds a decision of an agent that the caller may speak for. For the caller, no other decision exists. For the server itself
- * (null), all do.
+ * Finds a decision whose agent the caller may speak for. Other decisions do not exist for this caller. The server
+ * itself (null) finds every decision.
  *
  * @throws DomainError not_found
  */
 export async function findVisible(
-  store: Pick<Store, 'findDecision'>,
+  store: Pick<Store, 'decisions'>,
   caller: Caller | null,
   id: string,
 ): Promise<DecisionWithRequest> {
-  const found = await store.findDecision(id)
+  const found = await store.decisions.get(id)
   if (found === null || (caller !== null && !maySpeakFor(caller, found.decision.agent_id)))
     throw new DomainError('not_found')
   return found

@@ -1,15 +1,17 @@
 import type { DecisionDetail } from '@countersign/contract'
-import type { DecisionFilter, Page, PageRequest, Store } from '@countersign/store-port/store'
 import type { Caller } from '../../caller.js'
 import type { Clock } from '../../ports/clock.js'
+import type { DecisionFilter } from '../../ports/store/decisions.js'
+import type { Page, PageRequest } from '../../ports/store/page.js'
+import type { Store } from '../../ports/store/store.js'
 import { viewDecisionDetail } from './view.js'
 
 export interface ListDecisionsDeps {
   readonly clock: Clock
-  readonly store: Pick<Store, 'listDecisions'>
+  readonly store: Pick<Store, 'decisions'>
 }
 
-/** Decisions of the agents that the caller may speak for, newest first, without permits. */
+/** Lists decisions of the agents that the caller may speak for, newest first, without permits. */
 export async function listDecisions(
   deps: ListDecisionsDeps,
   caller: Caller,
@@ -17,6 +19,6 @@ export async function listDecisions(
   page: PageRequest,
 ): Promise<Page<DecisionDetail>> {
   const now = deps.clock.now().toISOString()
-  const found = await deps.store.listDecisions({ ...filter, agents: caller.key.agents, now }, page)
+  const found = await deps.store.decisions.list({ ...filter, agents: caller.key.agents, now }, page)
   return { items: found.items.map((one) => viewDecisionDetail(one, caller, now)), next: found.next }
 }

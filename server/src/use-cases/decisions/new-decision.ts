@@ -1,45 +1,50 @@
-import { hash } from 'node:crypto'
-import type { DecisionStatus, Effect, Review } from '@countersign/contract'
+import { detailsHash, saltedHash } from '@countersign/audit-log'
+import type { DecisionStatus, Effect, JsonArray } from '@countersign/contract'
+import { waitingReview } from '@countersign/contract/waiting-review'
 import { adviseOn, type EngineRequest, type Evaluation } from '@countersign/engine'
-import type { AuditPosition, StoredAgent, StoredDecision } from '@countersign/store-port/documents'
-import type { EntryDraft } from '../../mutation-writer.js'
+import type { MutationDraft } from '../../mutation-writer.js'
+import type { StoredDecision } from '../../ports/store/documents.js'
 import type { ReservedBudgets } from './reserve-budgets.js'
 
 export interface Lifetimes {
   readonly decisionSeconds: number
   readonly reviewSeconds: number
-  /** Of an approval, until somebody claims it. */
+  /** How long an approval stays valid without a claim. */
   readonly approvalSeconds: number
 }
 
-interface Received {
-  readonly request: EngineRequest
-  readonly requestHash: string
-  readonly requestId: string
-  readonly keyId: string
-  /** The name of the job that asks; null when it gave none. */
-  readonly holder: string | null
-  readonly agent: StoredAgent | undefined
-}
+/** A decision before its audit entry has a position in the log. */
+type NewDecision = Omit<StoredDecision, 'audit'>
 
-export interface Evaluated {
-  readonly id: string
-  readonly received: Received
-  readonly evaluation: Evaluation
-  readonly at: string
-  readonly expiresAt: string
-  readonly latencyMs: number
-  readonly policySet: number
-  readonly reserved: Pick<ReservedBudgets, 'budgets' | 'postings' | 'accounts'>
-}
+/** The facts of a decision besides its request and its evaluation. */
+type Known = Pick<
+  NewDecision,
+  | 'id'
+  | 'policy_set'
+  | 'latency_ms'
+  | 'evaluated_at'
+  | 'expires_at'
+  | 'request_hash'
+  | 'key_id'
+  | 'request_id'
+  | 'agent_revision'
+>
 
-/** The decision that follows from an evaluation. What was decided never changes; the first status follows from it. */
-export function newDecision(evaluated: Evaluated, audit: AuditPosition): StoredDecision {
-  const { id, received, evaluation, at, expiresAt } = evaluated
-  const { request } = received
+/**
+ * Builds the decision that follows from an evaluation. These facts never change; they also set the first status.
+ *
+ * @param holder the name of the job that asks; null when it gave none
+ */
+export function newDecision(
+  known: Known,
+  request: EngineRequest,
+  evaluation: Evaluation,
+  { budgets, postings }: Pick<ReservedBudgets, 'budgets' | 'postings'>,
+  holder: string | null,
+): NewDecision {
   const { effect } = evaluation
   return {
-    id,
+    ...known,
     version: 1,
     effect,
     status: FIRST_STATUS[effect],
@@ -47,61 +52,60 @@ export function newDecision(evaluated: Evaluated, audit: AuditPosition): StoredD
     reason_code: evaluation.reason_code,
     policy_id: evaluation.policy_id,
     policy_revision: evaluation.policy_revision,
-    policy_set: evaluated.policySet,
     rule: evaluation.rule,
     agent_id: request.agent_id,
     action: request.action,
     resource: request.resource,
-    latency_ms: evaluated.latencyMs,
-    evaluated_at: at,
-    expires_at: expiresAt,
-    budgets: evaluated.reserved.budgets,
-    postings: evaluated.reserved.postings,
-    review: effect === 'review' ? waitingReview(at, expiresAt) : null,
+    budgets,
+    postings,
+    review: effect === 'review' ? waitingReview(known.evaluated_at, known.expires_at) : null,
     outcome: null,
-    advice: adviseOn(evaluation, request, id),
+    advice: adviseOn(evaluation, request, known.id),
     shadow: evaluation.shadow,
-    request_hash: received.requestHash,
-    key_id: received.keyId,
-    request_id: received.requestId,
-    holder: effect === 'allow' || effect === 'log' ? { name: received.holder } : null,
+    holder: effect === 'allow' || effect === 'log' ? { name: holder } : null,
     claimed_at: null,
-    agent_revision: received.agent?.registration?.revision ?? null,
     redeemed: null,
-    audit,
   }
 }
 
-/** When a decision of this effect ends. A review has its own, longer lifetime. */
+/** When a decision of this effect expires. A review has its own, longer lifetime. */
 export function endOf(effect: Effect, evaluatedAt: Date, lifetimes: Lifetimes): string {
   const seconds = effect === 'review' ? lifetimes.reviewSeconds : lifetimes.decisionSeconds
   return new Date(evaluatedAt.getTime() + seconds * 1000).toISOString()
 }
 
-/** The audit entry of a new decision. Of the request it holds only a salted hash. */
-export function createdEntry(evaluated: Evaluated, salt: string): EntryDraft {
-  const { evaluation, received } = evaluated
+/**
+ * The audit entry of a new decision. It contains only a salted hash of the request, and one hash of everything that the
+ * entry does not contain itself, because every decision has to write this entry.
+ */
+export function createdEntry(
+  decision: NewDecision,
+  accounts: JsonArray,
+  requestHash: string,
+  salt: string,
+): MutationDraft['entry'] {
   return {
-    at: evaluated.at,
+    at: decision.evaluated_at,
     type: 'decision.created',
-    actor: received.keyId,
-    subject: evaluated.id,
-    agent_id: received.request.agent_id,
+    actor: decision.key_id,
+    subject: decision.id,
+    agent_id: decision.agent_id,
     data: {
-      version: 1,
-      effect: evaluation.effect,
-      status: FIRST_STATUS[evaluation.effect],
-      reason_code: evaluation.reason_code,
-      policy_id: evaluation.policy_id,
-      policy_revision: evaluation.policy_revision,
-      policy_set: evaluated.policySet,
-      rule: evaluation.rule,
-      action: received.request.action,
-      latency_ms: evaluated.latencyMs,
-      budgets: evaluated.reserved.budgets,
-      ...(evaluated.reserved.accounts.length > 0 && { accounts: evaluated.reserved.accounts }),
-      request: saltedHash(salt, received.requestHash),
-      expires_at: evaluated.expiresAt,
+      version: decision.version,
+      effect: decision.effect,
+      status: decision.status,
+      reason_code: decision.reason_code,
+      policy_id: decision.policy_id,
+      policy_revision: decision.policy_revision,
+      policy_set: decision.policy_set,
+      rule: decision.rule,
+      action: decision.action,
+      latency_ms: decision.latency_ms,
+      budgets: decision.budgets,
+      ...(accounts.length > 0 && { accounts }),
+      request: saltedHash(salt, requestHash),
+      details: detailsHash(decision),
+      expires_at: decision.expires_at,
     },
   }
 }
@@ -111,26 +115,4 @@ const FIRST_STATUS: Readonly<Record<Effect, DecisionStatus>> = {
   log: 'authorized',
   deny: 'denied',
   review: 'awaiting_review',
-}
-
-/** The review of a decision that nobody has answered yet. */
-export function waitingReview(requestedAt: string, expiresAt: string): Review {
-  return {
-    status: 'waiting',
-    requested_at: requestedAt,
-    expires_at: expiresAt,
-    decided_by: null,
-    decided_at: null,
-    comment: null,
-    self_approved: null,
-    policy_id: null,
-    policy_revision: null,
-    rule: null,
-  }
-}
-
-/** SHA-256 of the salt and the request hash. The log proves the request only to somebody who has the salt. */
-function saltedHash(salt: string, requestHash: string): string {
-  const salted = Buffer.concat([Buffer.from(salt, 'base64url'), Buffer.from(requestHash, 'base64url')])
-  return hash('sha256', salted, 'base64url')
 }

@@ -1,5 +1,5 @@
 import type { PermitClaims } from '@countersign/permit'
-import type { StoredDecision } from '@countersign/store-port/documents'
+import type { StoredDecision } from '../../ports/store/documents.js'
 
 /** Who issues permits and who they are for. */
 export interface PermitSettings {
@@ -8,8 +8,8 @@ export interface PermitSettings {
 }
 
 /**
- * The claims of an authorized decision's permit. They follow from the stored decision alone: the same decision gives the
- * same permit again, and the store holds no permits.
+ * Returns the claims of an authorized decision's permit. They follow from the stored decision alone: the same decision
+ * always gives the same permit, and the store holds no permits.
  *
  * Source: docs/permits.md
  */
@@ -34,7 +34,7 @@ export function permitClaims(decision: StoredDecision, settings: PermitSettings)
   }
 }
 
-/** Of the first budget that reads its amount from the request. */
+/** The amount of the first budget that reads its amount from the request. */
 function amountReserved({ budgets, postings }: StoredDecision): Pick<PermitClaims, 'amount' | 'unit'> {
   // A reservation is in every budget of the decision, so both lists have the same order.
   const budget = budgets[postings.findIndex((posting) => posting.reads_amount)]

@@ -1,7 +1,7 @@
 import type { Decision } from '@countersign/contract'
-import type { StoredDecision } from '@countersign/store-port/documents'
 import type { Caller } from '../../caller.js'
 import type { Signer } from '../../ports/signer.js'
+import type { StoredDecision } from '../../ports/store/documents.js'
 import type { Agents } from '../../state/agents.js'
 import { type PermitSettings, permitClaims } from './permit-claims.js'
 import { presentStatus } from './status.js'
@@ -14,8 +14,8 @@ export interface PermitDeps {
 }
 
 /**
- * The permit of a decision that may proceed now, for the key that asked; undefined for every other key, and once the request
- * was erased: a permit names what was asked.
+ * Returns the permit of a decision that may proceed now, for the key that asked. Undefined for every other key, and
+ * once the request was erased, because a permit names what was asked.
  */
 export function presentPermit(
   deps: PermitDeps,
@@ -29,7 +29,7 @@ export function presentPermit(
   return deps.signer.sign(permitClaims(decision, deps.permits))
 }
 
-/** A decision as its caller may see it now, with its permit where {@link presentPermit} has one. */
+/** A decision as its caller may see it now, with the permit that {@link presentPermit} returns, if any. */
 export async function viewWithPermit(
   deps: PermitDeps,
   caller: Caller,

@@ -1,17 +1,17 @@
 import type { Decision } from '@countersign/contract'
-import type { Store } from '@countersign/store-port/store'
 import type { Caller } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
 import type { Clock } from '../../ports/clock.js'
+import type { Store } from '../../ports/store/store.js'
 import { type PermitDeps, viewWithPermit } from './permit.js'
 
 export interface ReplayDeps extends PermitDeps {
   readonly clock: Clock
-  readonly store: Pick<Store, 'findDecision'>
+  readonly store: Pick<Store, 'decisions'>
 }
 
 /**
- * The answer to the same call again: the decision in its present state, with its permit while it may proceed.
+ * Answers a repeated call with the decision in its present state, and with its permit while it may proceed.
  *
  * @throws DomainError already_claimed when another holder runs it
  */
@@ -21,7 +21,7 @@ export async function replayDecision(
   id: string,
   holder: string | null,
 ): Promise<Decision> {
-  const found = await deps.store.findDecision(id)
+  const found = await deps.store.decisions.get(id)
   if (found === null) throw new DomainError('not_found')
   const { decision } = found
   if (decision.holder !== null && decision.holder.name !== holder) throw new DomainError('already_claimed')

@@ -1,27 +1,27 @@
 import { type DecisionBudget, fromMicro, type JsonArray } from '@countersign/contract'
 import { type AskedBudget, type BudgetViolation, budgetRows, findBudgetViolation } from '@countersign/engine'
-import type { Posting } from '@countersign/store-port/documents'
-import type { Balance, Ledger } from '@countersign/store-port/ledger'
+import type { Posting } from '../../ports/store/documents.js'
+import type { Balance, Ledger } from '../../ports/store/ledger.js'
 import { type ExpireDeps, expireApprovals } from './transitions/expire.js'
 
 export interface ReservedBudgets {
-  /** Null when every budget had room, or there was none. */
+  /** Null when every budget had room, or when there is no budget. */
   readonly violation: BudgetViolation | null
   readonly budgets: readonly DecisionBudget[]
   readonly postings: readonly Posting[]
-  /** For the audit log. */
+  /** The accounts, for the audit log. */
   readonly accounts: JsonArray
-  /** The mutation that commits the reservation has to name it. */
+  /** The mutation that commits the reservation must name it. */
   readonly reservation: string | null
 }
 
 const NO_BUDGETS: ReservedBudgets = { violation: null, budgets: [], postings: [], accounts: [], reservation: null }
 
 interface ReserveInput {
-  /** Of the decision that reserves. */
+  /** The id of the decision that reserves. */
   readonly id: string
   readonly version: number
-  /** Names the call, so that a copy of it in progress does not count against it. */
+  /** Names the call, so that a copy of it in progress does not compete with it for room. */
   readonly call: string
   /** Whether the reviewer lets the decision exceed budgets with `on_exceed: review`. */
   readonly mayExceed: boolean
@@ -60,7 +60,7 @@ export async function reserveBudgets(
     )
     if (violation !== null)
       return { violation, budgets: budgetRows(budgets, balances, false), postings: [], accounts, reservation: null }
-    // The ledger had no room, but its balances show some: another call released a reservation meanwhile. Try again.
+    // The ledger had no room, but its balances show some: another call has released a reservation since. Try again.
   }
 }
 
@@ -80,9 +80,13 @@ async function tryToReserve(
   return ledger.reserve({ decision_id: id, version, demands, call })
 }
 
-/** What the log says of the accounts of budgets besides what the decision shows: the same order. */
+/** Account details for the log that the decision does not show, in the order of the decision's budgets. */
 function accountsOf(budgets: readonly AskedBudget[]): JsonArray {
-  return budgets.map(({ account, limit }) => ({ agent_id: account.agent_id, limit: fromMicro(limit) }))
+  return budgets.map(({ account: { agent_id }, limit, reads_amount }) => ({
+    agent_id,
+    limit: fromMicro(limit),
+    reads_amount,
+  }))
 }
 
 function postingOf({ account, amount, reads_amount }: AskedBudget): Posting {

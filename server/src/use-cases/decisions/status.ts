@@ -1,6 +1,7 @@
 import type { DecisionStatus } from '@countersign/contract'
-import type { StoredDecision } from '@countersign/store-port/documents'
+import { type DecisionMove, isLegalMove } from '@countersign/contract/decision-moves'
 import { DomainError } from '../../domain-error.js'
+import type { StoredDecision } from '../../ports/store/documents.js'
 
 const OPEN: ReadonlySet<DecisionStatus> = new Set(['awaiting_review', 'approved', 'authorized'])
 
@@ -9,14 +10,19 @@ export function presentStatus(decision: Pick<StoredDecision, 'status' | 'expires
   return OPEN.has(decision.status) && decision.expires_at <= now ? 'expired' : decision.status
 }
 
-/** Whether the decision waits for somebody now: a reviewer, a claim, or an outcome. */
+/** Whether the decision still waits for a reviewer, a claim or an outcome. */
 export function isOpen(decision: Pick<StoredDecision, 'status' | 'expires_at'>, now: string): boolean {
   return OPEN.has(presentStatus(decision, now))
 }
 
-/** Whether any holder was ever allowed to run the action. Only then can it have happened. */
+/** Whether a holder was ever allowed to run the action. Only then can it have happened. */
 export function wasAuthorized(decision: StoredDecision): boolean {
   return decision.holder !== null
+}
+
+/** Whether the status allows this move now. The caller of this function checks who may make it, and until when. */
+export function mayMove(move: DecisionMove, decision: StoredDecision, now: string): boolean {
+  return isLegalMove(move, presentStatus(decision, now), wasAuthorized(decision))
 }
 
 /** The error of a transition that the present status does not allow; `verb` as in `can't be confirmed`. */
@@ -24,7 +30,7 @@ export function invalidTransition(decision: StoredDecision, now: string, verb: s
   return transitionRefused(decision, now, `it cannot be ${verb}`)
 }
 
-/** The error of a transition that needs the request, once that was erased. */
+/** The error of a transition that needs the request, after the request was erased. */
 export function requestErased(decision: StoredDecision, now: string): DomainError {
   return transitionRefused(decision, now, 'its request was erased, so it cannot be evaluated again')
 }

@@ -1,10 +1,18 @@
-import type { Decision, DecisionDetail, EventDecision } from '@countersign/contract'
-import type { StoredDecision } from '@countersign/store-port/documents'
-import type { DecisionWithRequest } from '@countersign/store-port/store'
+import { reviewerWords } from '@countersign/client/text'
+import {
+  type Decision,
+  type DecisionBudget,
+  type DecisionDetail,
+  type EventDecision,
+  LIMITS,
+} from '@countersign/contract'
+import { adviseOnStatus } from '@countersign/engine'
 import { type Caller, hasScope } from '../../caller.js'
+import type { DecisionWithRequest } from '../../ports/store/decisions.js'
+import type { StoredDecision } from '../../ports/store/documents.js'
 import { presentStatus, wasAuthorized } from './status.js'
 
-/** A decision as its caller may see it now, with the permit that is given. */
+/** A decision as its caller may see it now, with the given permit. */
 export function viewDecision(decision: StoredDecision, caller: Caller, now: string, permit?: string): Decision {
   const status = presentStatus(decision, now)
   const review =
@@ -18,14 +26,29 @@ export function viewDecision(decision: StoredDecision, caller: Caller, now: stri
   }
 }
 
-/** A decision as webhooks show it, in the state that it is given in. */
+/** A decision as webhooks show it, in the given state. */
 export function viewEventDecision(decision: StoredDecision): EventDecision {
   const { status, review, shadow } = decision
-  return { ...shownOf(decision, status, review), shadow: [...shadow], ...askedOf(decision) }
+  return { ...shownOf(decision, status, review), shadow: [...shadow], ...askedOf(decision), ...bounded(decision) }
 }
 
-/** As live events show it: whoever reads them need not be allowed to read policies. */
-export function withoutShadow({ shadow: _, ...decision }: EventDecision): EventDecision {
+/**
+ * Bounds the number of budgets in an event: a decision asks every policy whose budget matches, and each reader gets
+ * each event. The budgets of the policy that decided are always among them.
+ */
+function bounded({ budgets, shadow, policy_id }: StoredDecision): Partial<EventDecision> {
+  const isOfDecider = ({ policy_id: id }: DecisionBudget) => id === policy_id
+  const shown = [...budgets.filter(isOfDecider), ...budgets.filter((budget) => !isOfDecider(budget))]
+  const budgetsOmitted = budgets.length - LIMITS.eventBudgets
+  const shadowOmitted = shadow.length - LIMITS.eventShadow
+  return {
+    ...(budgetsOmitted > 0 && { budgets: shown.slice(0, LIMITS.eventBudgets), budgets_omitted: budgetsOmitted }),
+    ...(shadowOmitted > 0 && { shadow: shadow.slice(0, LIMITS.eventShadow), shadow_omitted: shadowOmitted }),
+  }
+}
+
+/** A decision as live events show it: their readers may lack the right to read policies. */
+export function withoutShadow({ shadow: _, shadow_omitted: __, ...decision }: EventDecision): EventDecision {
   return decision
 }
 
@@ -49,7 +72,7 @@ function shownOf(decision: StoredDecision, status: StoredDecision['status'], rev
     budgets: [...decision.budgets],
     review,
     outcome: decision.outcome,
-    advice: decision.advice,
+    advice: adviseOnStatus({ status, review, advice: decision.advice, words: reviewerWords(review?.comment) }),
   }
 }
 
@@ -57,7 +80,7 @@ function askedOf({ request_hash, request_erased_at, key_id, request_id }: Stored
   return { request_hash, ...(request_erased_at !== undefined && { request_erased_at }), key_id, request_id }
 }
 
-/** The same with the request, for reading later. */
+/** Like {@link viewDecision}, with the request. */
 export function viewDecisionDetail(found: DecisionWithRequest, caller: Caller, now: string): DecisionDetail {
   return {
     ...viewDecision(found.decision, caller, now),

@@ -1,13 +1,18 @@
 import { generateKeyText, secretOf } from '../../api-key-text.js'
 import { type WriteKeyDeps, writeNewKey } from './write.js'
 
-/** The id of the first key of every store. When several processes find the store empty, only one of them can create it. */
+/** The id of the first key of every store. When several processes find the store empty, only one can create it. */
 const FIRST_KEY_ID = 'key_01kdvdna00f10v518hhh66e416'
 
-/** The file where the operator finds a generated text. */
+export interface BootstrapDeps extends WriteKeyDeps {
+  /** Repeats the write until the store says whether it was done. */
+  readonly patiently: <T>(write: () => Promise<T>) => Promise<T>
+}
+
+/** The file in which the operator finds a generated key. */
 export interface FirstKeyFile {
   readonly leave: (text: string) => Promise<void>
-  /** Removes the text: another process created the first key. */
+  /** Removes the text, because another process created the first key. */
   readonly withdraw: (text: string) => Promise<void>
 }
 
@@ -19,23 +24,24 @@ export interface FirstKeyFile {
  * @returns the generated text; null when none was generated
  */
 export async function bootstrapKey(
-  deps: WriteKeyDeps,
+  deps: BootstrapDeps,
   chosen: string | null,
   file: FirstKeyFile,
 ): Promise<string | null> {
   if (deps.keys.size > 0) return null
   const text = chosen ?? generateKeyText()
   if (chosen === null) await file.leave(text)
-  const isMade = await deps.changes.run(null, () => writeFirstKey(deps, text))
+  const isMade = await deps.patiently(() => deps.changes.run(null, () => writeFirstKey(deps, text)))
   if (chosen !== null) return null
   if (isMade) return text
   await file.withdraw(text)
   return null
 }
 
-/** False when the key exists already. */
+/** Returns false when another process has created the first key. */
 async function writeFirstKey(deps: WriteKeyDeps, text: string): Promise<boolean> {
-  if (deps.keys.size > 0) return false
+  const secret = secretOf(text)
+  if (deps.keys.size > 0) return deps.keys.hasSecret(secret.hash)
   await writeNewKey(deps, {
     id: FIRST_KEY_ID,
     name: 'bootstrap',
@@ -44,7 +50,7 @@ async function writeFirstKey(deps: WriteKeyDeps, text: string): Promise<boolean>
     expires_at: null,
     created_at: deps.clock.now().toISOString(),
     created_by: null,
-    secrets: [secretOf(text)],
+    secrets: [secret],
   })
   return true
 }

@@ -3,8 +3,8 @@ import type { CommandResult, CreateKeyCommand } from '../../ports/admin-command.
 import { type CreateKeyDeps, createKey, OPERATOR, SecretTakenError } from './create.js'
 
 /**
- * Creates the key that an admin command describes. The same command may run again after a crash: it creates one key, and
- * it does not bring back a key that was revoked since.
+ * Creates the key that an admin command describes. The same command may run again after a crash: it creates only one
+ * key, and does not restore a key that was revoked since.
  *
  * @throws StoreUnavailableError: the command may run again
  */

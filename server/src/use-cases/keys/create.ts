@@ -1,8 +1,8 @@
 import type { ApiKey, KeyCreate } from '@countersign/contract'
-import type { KeySecret } from '@countersign/store-port/documents'
 import type { Caller } from '../../caller.js'
 import { invalid } from '../../domain-error.js'
 import type { Ids } from '../../ports/ids.js'
+import type { KeySecret } from '../../ports/store/documents.js'
 import type { ChangingCall } from '../idempotency.js'
 import { viewKey } from './view.js'
 import { assertNoWider } from './width.js'
@@ -19,9 +19,9 @@ export class SecretTakenError extends Error {
 export const OPERATOR = { caller: null, idempotency: null }
 
 /**
- * Creates an API key. Only its owner knows the secret: the store keeps the hash.
+ * Creates an API key. Only its owner knows the secret: the store holds the hash.
  *
- * @param call the operator's may create any key
+ * @param call a call of the operator may create any key
  * @throws DomainError validation_failed (expires_at is not in the future), key_too_wide
  * @throws SecretTakenError
  */

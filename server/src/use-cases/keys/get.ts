@@ -1,6 +1,6 @@
 import type { ApiKey } from '@countersign/contract'
-import type { StoredKey } from '@countersign/store-port/documents'
 import { DomainError } from '../../domain-error.js'
+import type { StoredKey } from '../../ports/store/documents.js'
 import type { Keys } from '../../state/keys.js'
 import { viewKey } from './view.js'
 

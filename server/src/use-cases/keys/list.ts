@@ -1,6 +1,6 @@
 import type { ApiKey } from '@countersign/contract'
-import { PageRoom } from '@countersign/store-port/page-room'
-import type { Page, PageRequest } from '@countersign/store-port/store'
+import type { Page, PageRequest } from '../../ports/store/page.js'
+import { PageRoom } from '../../ports/store/page-room.js'
 import type { Keys } from '../../state/keys.js'
 import { viewKey } from './view.js'
 

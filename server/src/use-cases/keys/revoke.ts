@@ -6,7 +6,7 @@ import { assertNoWider } from './width.js'
 import { type WriteKeyDeps, writeKey } from './write.js'
 
 /**
- * Ends a key for good, with all its secrets. A revoked key stays revoked.
+ * Revokes a key with all its secrets, permanently.
  *
  * @throws DomainError not_found, key_too_wide, last_admin_key
  */
@@ -24,9 +24,8 @@ export function revokeKey(deps: WriteKeyDeps, caller: Caller, id: string): Promi
       type: 'key.revoked',
       actor: caller.key.id,
       at: now,
-      data: {},
       idempotency: null,
-      // Otherwise two processes that revoke two keys at the same time could each rely on the other key.
+      // Otherwise two processes that each revoke one of the last two admin keys could leave none.
       ...(isAdmin && { reliesOn: other }),
     })
   })

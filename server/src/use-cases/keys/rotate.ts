@@ -1,12 +1,11 @@
 import type { ApiKey } from '@countersign/contract'
-import type { KeySecret, StoredKey } from '@countersign/store-port/documents'
 import { type Caller, hasScope } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
-import { isLive, type Keys } from '../../state/keys.js'
+import type { KeySecret, StoredKey } from '../../ports/store/documents.js'
+import { isLive, type Keys, sessionsAt } from '../../state/keys.js'
 import type { ChangingCall } from '../idempotency.js'
 import { findKey } from './get.js'
 import { lineOf } from './line.js'
-import { sessionsAt } from './sessions-at.js'
 import { viewKey } from './view.js'
 import { assertNoWider } from './width.js'
 import { type WriteKeyDeps, writeKey } from './write.js'
@@ -32,7 +31,7 @@ export function rotateKey(
     const old = present.secrets
       .map((one) => ({ ...one, expires_at: earlier(one.expires_at, graceEnd) }))
       .filter((one) => one.expires_at > now)
-    // Without a grace somebody else may know the old secret, and may have signed in with it.
+    // Without a grace period the old secret may have leaked, and someone else may have signed in with it.
     const sessions = graceSeconds === 0 ? [] : sessionsAt(present, now)
     const key = { ...present, version: present.version + 1, secrets: [secret, ...old], sessions }
     await writeKey(deps, key, {
@@ -57,8 +56,8 @@ export function assertRotatable(deps: Pick<WriteKeyDeps, 'keys' | 'clock'>, call
 }
 
 /**
- * The caller learns the new secret and can act with the key. If it could rotate a foreign reviewer's key, it could approve
- * its own requests. Keys that the caller created, directly or not, are its own.
+ * The caller learns the new secret and can act with the key. If it could rotate another reviewer's key, it could
+ * approve its own requests. A caller owns the keys that it created, directly or not.
  */
 function assertOwn(keys: Keys, caller: Caller, target: StoredKey): void {
   if (hasScope(caller, '*')) return

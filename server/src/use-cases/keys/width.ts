@@ -9,7 +9,7 @@ interface Reach {
 }
 
 /**
- * A key can only act on keys with at most its own rights. Otherwise it could raise its rights.
+ * Checks that a key acts only on keys with at most its own rights. Otherwise it could extend its rights.
  *
  * @throws DomainError key_too_wide
  */

@@ -1,7 +1,8 @@
+import { keyState } from '@countersign/audit-log'
 import type { JsonObject } from '@countersign/contract'
-import type { IdempotencyRecord, StoredKey } from '@countersign/store-port/documents'
 import type { MutationWriter } from '../../mutation-writer.js'
 import type { Clock } from '../../ports/clock.js'
+import type { IdempotencyRecord, StoredKey } from '../../ports/store/documents.js'
 import type { Changes } from '../../state/changes.js'
 import type { Keys } from '../../state/keys.js'
 
@@ -19,10 +20,9 @@ export async function writeNewKey(
   made: Omit<StoredKey, 'version' | 'revoked_at'>,
   idempotency: IdempotencyRecord | null = null,
 ): Promise<StoredKey> {
-  const { name, scopes, agents, expires_at, created_at: at, created_by: actor } = made
+  const { created_at: at, created_by: actor } = made
   const key = { ...made, version: 1, revoked_at: null }
-  const data = { name, scopes, agents, expires_at }
-  await writeKey(deps, key, { type: 'key.created', actor, at, data, idempotency })
+  await writeKey(deps, key, { type: 'key.created', actor, at, idempotency })
   return key
 }
 
@@ -30,15 +30,16 @@ interface KeyChange {
   readonly type: 'key.created' | 'key.rotated' | 'key.revoked' | 'key.signed_in' | 'key.signed_out'
   readonly actor: string | null
   readonly at: string
-  readonly data: JsonObject
+  /** Data for the audit entry, added to the state after the change. */
+  readonly data?: JsonObject
   readonly idempotency: IdempotencyRecord | null
   /** Another key that the change relies on: the write fails if that key changed after it was read. */
   readonly reliesOn?: StoredKey | undefined
 }
 
 /**
- * Writes one change of a key. The next request sees it. The write fails if another process changed the calling key
- * meanwhile, so a key that was just revoked changes nothing.
+ * Writes one change of a key. It applies from the next request on. The write fails if another process has changed the
+ * calling key, so a key that was just revoked changes nothing.
  */
 export async function writeKey(deps: WriteKeyDeps, key: StoredKey, change: KeyChange): Promise<void> {
   const { actor, at, type, data, idempotency, reliesOn } = change
@@ -47,8 +48,8 @@ export async function writeKey(deps: WriteKeyDeps, key: StoredKey, change: KeyCh
     one === undefined || one.id === key.id ? [] : [{ id: one.id, version: one.version }],
   )
   await deps.writer.write({
-    entry: { at, type, actor, subject: key.id, agent_id: null, data },
-    change: () => ({ kind: 'key.write', key, expected_version: key.version - 1, beside }),
+    entry: { at, type, actor, subject: key.id, agent_id: null, data: { ...data, ...keyState({ ...key }) } },
+    change: { kind: 'key.write', key, expected_version: key.version - 1, beside },
     idempotency,
   })
   deps.keys.apply(key)

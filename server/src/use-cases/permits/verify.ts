@@ -5,12 +5,13 @@ import type { Signer } from '../../ports/signer.js'
 import type { PermitSettings } from '../decisions/permit-claims.js'
 
 interface KnownKeys extends Pick<Signer, 'jwks'> {
-  /** Looks for keys that were not known so far. */
+  /** Loads keys that are not known yet. */
   readonly refresh?: () => Promise<void>
 }
 
 /**
- * Creates the check of the server's own permits: form, signature, claims, time. The store knows whether a permit was used.
+ * Creates the check of the server's own permits: form, signature, claims and time. Only the store knows whether a
+ * permit was used.
  *
  * @returns resolves with the id of the permit's decision; rejects with DomainError permit_invalid
  */
@@ -20,7 +21,7 @@ export function permitCheck(
   { issuer, audience }: PermitSettings,
 ): (token: string) => Promise<string> {
   let cached: { readonly kids: string; readonly verifier: PermitVerifier } | null = null
-  /** Uses the keys of this moment: a revoked key verifies nothing any more. */
+  /** Reads the keys at each call, so that a revoked key no longer verifies anything. */
   const verify = async (token: string): Promise<string> => {
     const jwks = known.jwks()
     const kids = jwks.keys.map(({ kid }) => kid).join(' ')

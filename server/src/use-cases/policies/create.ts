@@ -1,12 +1,12 @@
 import type { Policy, PolicyDocument } from '@countersign/contract'
-import type { StoredPolicy } from '@countersign/store-port/documents'
 import type { Ids } from '../../ports/ids.js'
+import type { StoredPolicy } from '../../ports/store/documents.js'
 import { viewPolicy } from './view.js'
 import { nameTaken, writePolicy } from './write.js'
 import { type PolicyCall, type WriteLintedDeps, writeLinted } from './write-linted.js'
 
 /**
- * Creates a policy; it counts for the next request.
+ * Creates a policy, which applies from the next request on.
  *
  * @throws DomainError policy_name_taken
  */

@@ -3,9 +3,9 @@ import { findRevision } from './get.js'
 import { type WritePolicyDeps, writePolicy } from './write.js'
 
 /**
- * Deletes a policy: it decides nothing from then on and its name is free. Its revisions stay readable.
+ * Deletes a policy: it no longer decides, and its name is free. Its revisions stay readable.
  *
- * @param expected the revisions of which the present one has to be one (`If-Match`); null for any
+ * @param expected the accepted present revisions (`If-Match`); null for any
  * @throws DomainError not_found, revision_mismatch
  */
 export function deletePolicy(

@@ -1,12 +1,19 @@
 import type { Policy } from '@countersign/contract'
-import type { StoredPolicy } from '@countersign/store-port/documents'
 import { DomainError } from '../../domain-error.js'
+import type { StoredPolicy } from '../../ports/store/documents.js'
 import type { Policies } from '../../state/policies.js'
 import { viewPolicy } from './view.js'
 
 /** @throws DomainError not_found */
 export function getPolicy(deps: { readonly policies: Policies }, id: string): Policy {
   return viewPolicy(findPolicy(deps.policies, id))
+}
+
+/** @throws DomainError not_found */
+export function getPolicyByName({ policies }: { readonly policies: Policies }, name: string): Policy {
+  const policy = policies.named(name)
+  if (policy === undefined) throw new DomainError('not_found')
+  return viewPolicy(policy)
 }
 
 /** @throws DomainError not_found */
@@ -17,7 +24,7 @@ function findPolicy(policies: Policies, id: string): StoredPolicy {
 }
 
 /**
- * @param expected the revisions of which the present one has to be one (`If-Match`); null for any
+ * @param expected the accepted present revisions (`If-Match`); null for any
  * @throws DomainError not_found, revision_mismatch
  */
 export function findRevision(policies: Policies, id: string, expected: readonly string[] | null): StoredPolicy {

@@ -5,12 +5,12 @@ import { inParts } from '../in-parts.js'
 
 export interface LintedDocument {
   readonly document: PolicyDocument
-  /** The policy that it replaces; null for a new one. */
+  /** The policy that the document replaces; null for a new one. */
   readonly id: string | null
 }
 
 /**
- * The warnings of a document beside the policies that are stored as it begins.
+ * Returns the warnings of a document next to the policies that are stored when the check begins.
  *
  * @param pause awaited between the parts of the check
  */

@@ -1,14 +1,14 @@
 import type { Policy, PolicyDocument } from '@countersign/contract'
-import type { StoredPolicy } from '@countersign/store-port/documents'
+import type { StoredPolicy } from '../../ports/store/documents.js'
 import { findRevision } from './get.js'
 import { viewPolicy } from './view.js'
 import { nameTaken, writePolicy } from './write.js'
 import { type PolicyCall, type WriteLintedDeps, writeLinted } from './write-linted.js'
 
 /**
- * Replaces a policy whole; the new revision counts for the next request.
+ * Replaces a policy entirely; the new revision applies from the next request on.
  *
- * @param expected the revisions of which the present one has to be one (`If-Match`); null for any
+ * @param expected the accepted present revisions (`If-Match`); null for any
  * @throws DomainError not_found, revision_mismatch, policy_name_taken
  */
 export function replacePolicy(

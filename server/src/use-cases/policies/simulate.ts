@@ -9,9 +9,9 @@ import {
   findBudgetViolation,
   reasonWithout,
 } from '@countersign/engine'
-import type { Store } from '@countersign/store-port/store'
 import { assertMaySpeakFor, type Caller, hasScope } from '../../caller.js'
 import type { Clock } from '../../ports/clock.js'
+import type { Store } from '../../ports/store/store.js'
 import type { Agents } from '../../state/agents.js'
 import type { Policies } from '../../state/policies.js'
 import { type EvaluateDeps, evaluateSafely } from '../decisions/evaluate-safely.js'
@@ -28,10 +28,10 @@ export interface SimulateDeps extends EvaluateDeps {
 }
 
 /**
- * What a request would be answered, by the stored policies or by the ones given instead. Nothing is stored, and balances
- * are only read: those of the accounts that the policies' ids name, which for a draft without an id are unused. What an
- * approval holds that nobody claimed in time may still count for a second. A caller without agents:read is shown no
- * metadata, one without budgets:read no balances; what is decided tells of both.
+ * Returns the answer that a request would get from the stored policies, or from the ones given instead. Stores nothing
+ * and only reads balances: those of the accounts that the policies' ids name, which are unused for a draft without an
+ * id. An expired approval without a claim may still hold room for a second. A caller without agents:read sees no
+ * metadata, one without budgets:read sees no balances; the simulated decision depends on both all the same.
  *
  * @param pause awaited between the parts of the explanation
  * @throws DomainError agent_not_allowed
@@ -48,14 +48,15 @@ export async function simulate(
   assertMaySpeakFor(caller, request.agent_id)
   const set = drafts === undefined ? deps.policies.set : await inParts(compileInParts(drafts.map(toDraft)), pause)
   const facts = factsOf(deps.agents.find(request.agent_id), deps.clock.now())
-  const evaluated = evaluateSafely(deps, requestId, set, toEngineRequest(request), facts)
+  const asked = toEngineRequest(request)
+  const evaluated = evaluateSafely(deps, requestId, set, asked, facts)
   const { violation, budgets } = await tryBudgets(deps, evaluated.budgets)
   const evaluation = violation === null ? evaluated.evaluation : applyBudgetViolation(evaluated.evaluation, violation)
   const hidden = { metadata: !hasScope(caller, 'agents:read'), balances: !hasScope(caller, 'budgets:read') }
   const { effect, reason_code, policy_id, rule, shadow } = evaluation
   const reason = reasonWithout(hidden, evaluation)
   const options = { hidesMetadata: hidden.metadata, maxSteps: deps.maxEvaluationSteps }
-  const explanation = await inParts(explainInParts(set, evaluated.request, facts, options), pause)
+  const explanation = await inParts(explainInParts(set, asked, facts, options), pause)
   return {
     effect,
     reason,
@@ -72,7 +73,7 @@ function toDraft({ id, ...document }: SimulatedPolicy, index: number): EnginePol
   return { ...document, id: id ?? `pol_draft_${index}`, revision: null }
 }
 
-/** What the budgets would say, and how they would stand right after, without taking anything. */
+/** Computes what the budgets would answer and their balances right after, without taking anything. */
 async function tryBudgets(
   deps: SimulateDeps,
   asked: readonly AskedBudget[],

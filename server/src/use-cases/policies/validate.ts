@@ -3,8 +3,8 @@ import type { Policies } from '../../state/policies.js'
 import { lintBeside } from './lint-beside.js'
 
 /**
- * What a write of the document would say, without writing it: of a stored policy with its name as of a replacement.
- * `warnings` only when it is valid.
+ * Returns what a write of the document would answer, without writing it. A document with the name of a stored policy is
+ * checked as its replacement. Has `warnings` only when the document is valid.
  *
  * @param pause awaited between the parts of the check
  */

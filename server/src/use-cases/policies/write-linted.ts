@@ -13,13 +13,13 @@ export interface PolicyCall extends ChangingCall {
   readonly pause: () => Promise<void>
 }
 
-/** After so many, the warnings are those of the last one: a warning never keeps a policy from being stored. */
+/** After this number of attempts, the last warnings are used: a warning never prevents a policy from being stored. */
 const MAX_LOOKS = 3
 
 /**
- * Lints a document, then writes it. Lint is long and pauses, and all other changes wait while one is made: a key that is
- * revoked, an agent that is suspended. So lint comes before the change, and once more when a policy has changed meanwhile.
- * Documents are linted one after the other: each needs many times its own size.
+ * Lints a document, then writes it. Linting is slow and pauses, and a change blocks all other changes, such as revoking
+ * a key or suspending an agent. So linting runs before the change, and once more when a policy has changed since.
+ * Documents are linted one at a time: each needs many times its own size in memory.
  *
  * @param write makes the change, with the warnings
  * @throws what `write` throws

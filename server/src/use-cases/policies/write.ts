@@ -1,8 +1,9 @@
-import type { StoredPolicy } from '@countersign/store-port/documents'
-import { ConflictError } from '@countersign/store-port/store'
+import { jsonHash } from '@countersign/audit-log'
 import { DomainError } from '../../domain-error.js'
 import type { MutationWriter } from '../../mutation-writer.js'
 import type { Clock } from '../../ports/clock.js'
+import type { StoredPolicy } from '../../ports/store/documents.js'
+import { ConflictError } from '../../ports/store/store.js'
 import type { Changes } from '../../state/changes.js'
 import type { Policies } from '../../state/policies.js'
 import type { ChangingCall } from '../idempotency.js'
@@ -11,14 +12,14 @@ export interface WritePolicyDeps {
   readonly clock: Clock
   readonly policies: Policies
   readonly writer: MutationWriter
-  /** Changes of policies happen one after the other: each raises the same counter. */
+  /** Runs changes of policies one at a time: each increments the same counter. */
   readonly changes: Changes
 }
 
 type PolicyAudit = 'policy.created' | 'policy.updated' | 'policy.deleted'
 
 /**
- * Writes one revision of a policy, or its deletion, and makes it count for the next request.
+ * Writes one revision of a policy, or its deletion, which applies from the next request on.
  *
  * @throws DomainError policy_name_taken
  */
@@ -29,6 +30,9 @@ export async function writePolicy(
   policy: StoredPolicy,
 ): Promise<void> {
   const at = policy.deleted_at ?? policy.updated_at
+  const { document, version, policy_set } = policy
+  // A deletion writes no document.
+  const hash = policy.deleted_at === null ? { document_hash: jsonHash(document) } : {}
   const draft = {
     entry: {
       at,
@@ -36,9 +40,9 @@ export async function writePolicy(
       actor: caller.key.id,
       subject: policy.id,
       agent_id: null,
-      data: { name: policy.document.name, revision: policy.version, policy_set: policy.policy_set },
+      data: { name: document.name, revision: version, policy_set, written_at: at, ...hash },
     },
-    change: () => ({ kind: 'policy.write', policy, expected_version: policy.version - 1 }) as const,
+    change: { kind: 'policy.write', policy, expected_version: policy.version - 1 } as const,
     idempotency: idempotency?.recordOf(policy.id, at) ?? null,
   }
   await deps.writer.write(draft).catch((error: unknown) => {

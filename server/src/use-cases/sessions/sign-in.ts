@@ -1,10 +1,9 @@
 import { LIMITS, type SignIn } from '@countersign/contract'
-import type { KeySession, StoredKey } from '@countersign/store-port/documents'
 import { generateSessionText, hashKeyText, isPlausibleKeyText } from '../../api-key-text.js'
 import { DomainError } from '../../domain-error.js'
-import { isLive } from '../../state/keys.js'
+import type { KeySession, StoredKey } from '../../ports/store/documents.js'
+import { isLive, sessionsAt } from '../../state/keys.js'
 import type { SignInCodes } from '../../state/sign-in-codes.js'
-import { sessionsAt } from '../keys/sessions-at.js'
 import { type WriteKeyDeps, writeKey } from '../keys/write.js'
 
 export type SignInDeps = WriteKeyDeps & {
@@ -14,28 +13,28 @@ export type SignInDeps = WriteKeyDeps & {
 }
 
 export interface SignedIn {
-  /** Only the browser knows it: the store keeps its hash. */
+  /** Only the browser knows this text: the store holds its hash. */
   readonly text: string
   readonly key: StoredKey
   readonly expires_at: string
 }
 
 /**
- * Exchanges an API key, or the code of a one-time link, for a session. The session ends after 12 hours, at a sign-out, or
- * with its key. The oldest session of a key ends when the key has too many.
+ * Exchanges an API key, or the code of a one-time link, for a session. The session ends after 12 hours, at a sign-out,
+ * or with its key. When a key has too many sessions, its oldest one ends.
  *
  * @throws DomainError unauthorized, rate_limited, limit_reached
  */
 export async function signIn(deps: SignInDeps, given: SignIn): Promise<SignedIn> {
   const keyId = keyIdOf(deps, given)
   if (keyId === undefined) throw new DomainError('unauthorized', { detail: refusalOf(given) })
-  // Each sign-in is a durable write, for which changes wait.
+  // Each sign-in is a durable write that other changes wait for.
   deps.admit(keyId)
   const text = generateSessionText()
   return deps.changes.run(keyId, async () => {
     const present = deps.keys.find(keyId) as StoredKey
     const now = deps.clock.now()
-    // From here on nobody else can use the code. If the write fails, it is valid again.
+    // From here on the code is taken. If the write fails, it becomes valid again.
     const putBack = given.code == null ? undefined : deps.signInCodes.take(given.code, now)
     if (putBack === null) throw new DomainError('unauthorized', { detail: refusalOf(given) })
     const at = now.toISOString()
@@ -45,7 +44,7 @@ export async function signIn(deps: SignInDeps, given: SignIn): Promise<SignedIn>
     const sessions = [started, ...sessionsAt(present, at)].slice(0, LIMITS.sessions)
     const key = { ...present, version: present.version + 1, sessions }
     try {
-      await writeKey(deps, key, { type: 'key.signed_in', actor: keyId, at, data: {}, idempotency: null })
+      await writeKey(deps, key, { type: 'key.signed_in', actor: keyId, at, idempotency: null })
     } catch (error) {
       putBack?.()
       throw error
@@ -54,7 +53,9 @@ export async function signIn(deps: SignInDeps, given: SignIn): Promise<SignedIn>
   })
 }
 
-/** The key that a one-time link signs in as: the oldest live one that may do everything. Undefined when there is none. */
+/**
+ * Returns the key that a one-time link signs in as: the oldest live key with every right. Undefined when there is none.
+ */
 export function operatorKey({ keys, clock }: Pick<SignInDeps, 'keys' | 'clock'>): StoredKey | undefined {
   const now = clock.now().toISOString()
   return keys.all().findLast((key) => key.scopes.includes('*') && isLive(key, now))

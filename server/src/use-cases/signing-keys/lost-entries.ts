@@ -1,8 +1,9 @@
-import type { LogPosition, Store } from '@countersign/store-port/store'
 import type { MutationWriter } from '../../mutation-writer.js'
 import type { Log } from '../../ports/log.js'
+import type { LogPosition } from '../../ports/store/audit.js'
+import type { Store } from '../../ports/store/store.js'
 
-/** The store lacks entries whose permits the keys have signed. The message says what to do. */
+/** The store lacks entries whose permits were signed with these keys. The message says what to do. */
 class LostEntriesError extends Error {
   override readonly name = 'LostEntriesError'
   constructor({ log, index }: LogPosition) {
@@ -21,7 +22,7 @@ interface Memory {
 
 interface LostEntriesDeps {
   readonly memory: Memory
-  readonly store: Pick<Store, 'hasEntry' | 'isRestored' | 'leaveLogs'>
+  readonly store: Pick<Store, 'audit' | 'isRestored' | 'leaveLogs'>
   readonly log: Pick<Log, 'warn'>
 }
 
@@ -32,9 +33,21 @@ interface NewestEntryDeps {
 }
 
 /**
- * Checks that the store holds the newest entry that the signing keys remember. Call it before anything is written. When the
- * loss of entries is accepted, a new log begins, so that no position is used twice. Resolves with the entry whose loss was
- * accepted.
+ * Makes the same check on a store that is not open yet, so that a refused start changes nothing in it.
+ *
+ * @throws LostEntriesError
+ */
+export function assertNothingLost(
+  newest: LogPosition | null,
+  store: { hasEntry(position: LogPosition): boolean; isRestored(): boolean },
+): void {
+  if (newest !== null && !store.hasEntry(newest) && !store.isRestored()) throw new LostEntriesError(newest)
+}
+
+/**
+ * Checks that the store holds the newest entry that the signing keys remember. Call it before the first write. When the
+ * operator accepts the loss of entries, a new log begins, so that no position is used twice. Resolves with the entry
+ * whose loss was accepted.
  *
  * @throws LostEntriesError
  */
@@ -43,7 +56,7 @@ export async function findLostEntry(
   acceptsLoss: boolean,
 ): Promise<LogPosition | null> {
   const newest = memory.newestEntry
-  if (newest === null || (await store.hasEntry(newest))) return null
+  if (newest === null || (await store.audit.has(newest))) return null
   const isRestored = await store.isRestored()
   if (!isRestored && !acceptsLoss) throw new LostEntriesError(newest)
   // The keys remember an accepted loss until it is recorded. A restore records no loss.
@@ -58,19 +71,14 @@ export async function findLostEntry(
   return isRestored ? null : newest
 }
 
-/** Records an accepted loss in the audit log. */
 export async function recordLoss(writer: MutationWriter, at: string, { log, index }: LogPosition): Promise<void> {
-  await writer.write({
-    entry: { at, type: 'store.loss_accepted', actor: null, subject: log, agent_id: null, data: { index } },
-    change: () => ({ kind: 'entry.only' }),
-    idempotency: null,
-  })
+  await writer.writeEntry({ at, type: 'store.loss_accepted', subject: log, data: { index } })
 }
 
 /**
- * Lets the signing keys remember the newest audit entry of this process, so that a loss of the store is noticed.
+ * Saves the newest audit entry of this process with the signing keys, so that a loss of the store is noticed.
  *
- * @returns to be called at every poll; never rejects, and logs only the first of several failures
+ * @returns a function to call at every poll; it never rejects, and logs only the first of several failures
  */
 export function newestEntryMemory({ memory, writer, log }: NewestEntryDeps): () => Promise<void> {
   let isRemembered = true

@@ -1,22 +1,22 @@
-/** What a count holds, as the store keeps it. */
+/** A count as the store keeps it. */
 import type { Effect } from '@countersign/contract'
 
-/** The reader of the audit log that counts. */
+/** The name of the audit log reader that counts. */
 export const STATISTICS_READER = 'statistics'
 
-/** For logs, the index behind the last entry that is counted. */
+/** For each log, the index after the last counted entry. */
 export type CountedUpTo = Readonly<Record<string, number>>
 
 interface CountBase {
   /**
-   * Only of logs that were counted further than the reader's positions say. A crash between the two repeats entries, and
-   * those are in the count already.
+   * Only has logs that were counted further than the reader's positions say. A crash between the two repeats entries
+   * that the count already includes.
    */
   readonly counted: CountedUpTo
 }
 
 export interface DecisionCount extends CountBase {
-  /** Null for all values for which the bucket had no place, where nothing is told apart, and where an entry does not tell it. */
+  /** Null for: all values that did not fit in the bucket, counts without a group, and entries that lack the value. */
   readonly value: string | null
   readonly decisions: number
   readonly effects: Readonly<Partial<Record<Effect, number>>>
@@ -26,10 +26,10 @@ export interface DecisionCount extends CountBase {
   readonly max_us: number
 }
 
-/** Amounts in 1e-6 units, as decimal text. */
+/** Amounts in units of 1e-6, as decimal text. */
 export interface MoneyCount extends CountBase {
   readonly policy_id: string
-  /** As the policy wrote it last. */
+  /** The unit of the policy's last revision. */
   readonly unit: string
   readonly decided: string
   readonly settled: string

@@ -8,10 +8,10 @@ import {
   type StatsGroup,
   type StatsInterval,
 } from '@countersign/contract'
-import type { FeedReads } from '@countersign/store-port/feed'
 import { type Caller, hasScope, maySpeakFor } from '../../caller.js'
 import { invalid } from '../../domain-error.js'
 import type { Clock } from '../../ports/clock.js'
+import type { FeedStore } from '../../ports/store/feed.js'
 import { type DecisionCount, type MoneyCount, STATISTICS_READER } from './counts.js'
 import { addHistogram, latencyOf } from './histogram.js'
 import { readCounts } from './read-counts.js'
@@ -19,7 +19,7 @@ import { type CountGroup, INTERVAL_MS, seriesOf, startOf } from './series.js'
 
 export interface GetStatsDeps {
   readonly clock: Clock
-  readonly store: { readonly feed: Pick<FeedReads, 'listCounts' | 'listLogs' | 'findReader'> }
+  readonly store: Pick<FeedStore, 'counts' | 'audit' | 'readers'>
 }
 
 export interface StatsQuery {
@@ -36,15 +36,16 @@ interface Span {
   readonly toMs: number
 }
 
-/** Buckets of a time span that nobody named. */
+/** The number of buckets in the default time span. */
 const BUCKETS: Readonly<Record<StatsInterval, number>> = { minute: 60, hour: 24, day: 30 }
-/** So many counts are read for the rows of a group. */
+/** The rows of a group are made from at most this many counts. */
 const MAX_COUNTS = 150_000
 const FIRST_MS = Date.parse('0000-01-01T00:00:00.000Z')
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z')
 
 /**
- * What was decided in a time span. The cost depends on the number of buckets and of values in them, not on that of decisions.
+ * Returns the statistics of a time span. The cost depends on the number of buckets and of values in them, not on the
+ * number of decisions.
  *
  * @param pause awaited between two pieces of the work
  * @throws DomainError validation_failed, StoreUnavailableError
@@ -62,9 +63,9 @@ export async function getStats(
   const isBound = caller.key.agents !== null
   if (isBound && group !== undefined && group !== 'agent')
     throw invalid([{ pointer: '/group', detail: 'must be `agent`, or absent: the key is bound to agents' }])
-  const reading = { deps, caller, span, pause }
-  // Before the counts: they may have more than this says.
-  const uncounted_entries = await uncountedEntries(deps)
+  const reading: Reading = { deps, caller, span, pause, lacksAgents: false }
+  // Read before the counts, which may then include some of these entries.
+  const uncounted = await uncountedEntries(deps)
   const rows = await readRows(reading, group ?? null)
   const total = newSum()
   for (const row of rows) addSum(total, row.sum)
@@ -76,7 +77,9 @@ export async function getStats(
     total: viewSum(total),
     data: rows.map(viewRow),
     budgets: isBound || !hasScope(caller, 'budgets:read') ? [] : await readBudgets(reading),
-    uncounted_entries,
+    incomplete: uncounted > 0 || reading.lacksAgents,
+    // This number covers all agents.
+    uncounted_entries: isBound ? null : uncounted,
   }
 }
 
@@ -86,13 +89,13 @@ function spanOf({ from, to, interval = 'hour' }: StatsQuery, nowMs: number): Spa
   const toMs = to === undefined ? startOf(interval, nowMs) + lengthMs : startOf(interval, Date.parse(to) + lengthMs - 1)
   const fromMs = from === undefined ? toMs - BUCKETS[interval] * lengthMs : startOf(interval, Date.parse(from))
   if (fromMs >= toMs || (from !== undefined && to !== undefined && from >= to))
-    throw invalid([{ pointer: '/from', detail: 'must be before `to`, which is now when absent' }])
+    throw invalid([{ pointer: '/from', detail: 'must be before `to`, which is now by default' }])
   const buckets = (toMs - fromMs) / lengthMs
   if (buckets > LIMITS.statsBuckets)
     throw invalid([
       {
         pointer: '/from',
-        detail: `is ${buckets} intervals before \`to\`; at most ${LIMITS.statsBuckets} can be asked for`,
+        detail: `is ${buckets} intervals before \`to\`; at most ${LIMITS.statsBuckets} are allowed`,
       },
     ])
   if (fromMs < FIRST_MS || toMs > LAST_MS)
@@ -100,9 +103,9 @@ function spanOf({ from, to, interval = 'hour' }: StatsQuery, nowMs: number): Spa
   return { interval, fromMs, toMs }
 }
 
-async function uncountedEntries({ store: { feed } }: GetStatsDeps): Promise<number> {
-  const positions = (await feed.findReader(STATISTICS_READER))?.positions ?? {}
-  const ends = await feed.listLogs()
+async function uncountedEntries({ store }: GetStatsDeps): Promise<number> {
+  const positions = (await store.readers.get(STATISTICS_READER))?.positions ?? {}
+  const ends = await store.audit.listLogs()
   return ends.reduce((sum, { log, next_index }) => sum + Math.max(0, next_index - (positions[log] ?? 0)), 0)
 }
 
@@ -111,9 +114,10 @@ interface Reading {
   readonly caller: Caller
   readonly span: Span
   readonly pause: () => Promise<void>
+  /** Whether agents were left out that a bound key might be allowed to see. */
+  lacksAgents: boolean
 }
 
-/** Counts added up. */
 interface Sum {
   decisions: number
   readonly effects: Record<(typeof EFFECTS)[number], number>
@@ -123,7 +127,7 @@ interface Sum {
 
 interface Row {
   readonly startsMs: number
-  /** Null for all others together. */
+  /** Null for all other values together. */
   readonly value: string | null
   readonly sum: Sum
 }
@@ -131,14 +135,14 @@ interface Row {
 async function readRows(reading: Reading, group: StatsGroup | null): Promise<readonly Row[]> {
   if (group !== null) return rowsByValue(reading, group, await chosenValues(reading, group))
   const rows = new Map<number, Row>()
-  // A key that is bound to agents sees these together.
+  // A key that is bound to agents sees the sum of its agents.
   const series = reading.caller.key.agents === null ? 'total' : 'agent'
   for await (const { startsMs, count } of decisionCounts(reading, series))
     addSum(rowIn(rows, startsMs, { startsMs, value: null }), sumOf(count))
   return [...rows.values()]
 }
 
-/** The values that get rows of their own: those with most decisions in the time span, the first one first. */
+/** Returns the values that get their own rows: those with the most decisions in the time span, highest first. */
 async function chosenValues(reading: Reading, group: StatsGroup): Promise<readonly string[]> {
   const decisions = new Map<string, number>()
   for await (const { count } of decisionCounts(reading, group))
@@ -166,27 +170,30 @@ async function rowsByValue(reading: Reading, group: StatsGroup, chosen: readonly
 
 /** @throws DomainError validation_failed when there are too many */
 async function* decisionCounts(
-  { deps, caller, span: { interval, fromMs, toMs }, pause }: Reading,
+  reading: Reading,
   group: CountGroup,
 ): AsyncGenerator<{ readonly startsMs: number; readonly count: DecisionCount }> {
+  const { deps, caller, pause } = reading
+  const { interval, fromMs, toMs } = reading.span
   const filter = { series: seriesOf(interval, group), from_ms: fromMs, to_ms: toMs }
   const isVisible = visibilityOf(caller)
   let counts = 0
-  for await (const page of readCounts(deps.store.feed, filter)) {
+  for await (const page of readCounts(deps.store, filter)) {
     counts += page.length
     if (counts > MAX_COUNTS)
       throw invalid([
-        { pointer: '/from', detail: 'reaches over too many values: ask for less time or a longer interval' },
+        { pointer: '/from', detail: 'covers too many values: use a shorter time span or a longer interval' },
       ])
     for (const { starts_ms, document } of page) {
       const count = document as unknown as DecisionCount
       if (isVisible(count)) yield { startsMs: starts_ms, count }
+      else reading.lacksAgents ||= count.value === null
     }
     await pause()
   }
 }
 
-/** A key that is bound to agents sees counts of these: none of several agents together. */
+/** A key that is bound to agents sees only the counts of its agents, and no count that combines several agents. */
 function visibilityOf(caller: Caller): (count: DecisionCount) => boolean {
   if (caller.key.agents === null) return () => true
   const known = new Map<string, boolean>()
@@ -208,7 +215,7 @@ async function readBudgets({
     { policy_id: string; unit: string; decided: bigint; settled: bigint; released: bigint }
   >()
   const filter = { series: seriesOf(interval, 'budget'), from_ms: fromMs, to_ms: toMs }
-  for await (const page of readCounts(deps.store.feed, filter)) {
+  for await (const page of readCounts(deps.store, filter)) {
     for (const { document } of page) {
       const { policy_id, unit, decided, settled, released } = document as unknown as MoneyCount
       const key = JSON.stringify([policy_id, unit.toLowerCase()])
@@ -249,7 +256,7 @@ function addSum(sum: Sum, more: ReturnType<typeof sumOf>): void {
   sum.maxUs = Math.max(sum.maxUs, more.maxUs)
 }
 
-/** The sum of the row that has this key; it is added when there is none. */
+/** Returns the sum of the row with this key, and adds the row if it is missing. */
 function rowIn(rows: Map<number, Row>, key: number, row: Omit<Row, 'sum'>): Sum {
   const known = rows.get(key)
   if (known !== undefined) return known.sum

@@ -8,7 +8,7 @@ function histogramOf(latencies: readonly number[]) {
   return { histogram, maxUs: Math.max(0, ...latencies.map(toMicroseconds)) }
 }
 
-/** The smallest latency that so many percent of all are not above. */
+/** The smallest latency that a percentage of all are not above. */
 function trueQuantile(latencies: readonly number[], percent: number): number {
   const sorted = latencies.toSorted((one, other) => one - other)
   return sorted[Math.ceil((sorted.length * percent) / 100) - 1] as number

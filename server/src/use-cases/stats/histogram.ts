@@ -1,15 +1,18 @@
 /**
- * Latencies in buckets. Each bucket ends at most 5 percent above the end of the one before, or one microsecond. So a quantile
- * that is read from them is at most 5 percent above the true one, and never below it. Histograms are added without a loss.
+ * Counts latencies in buckets. Each bucket ends at most 5 percent, or one microsecond, above the end of the one before.
+ * So a quantile that is read from them is at most 5 percent above the true one, and never below it. Adding histograms
+ * is exact.
  */
 import type { Latency } from '@countersign/contract'
 
-/** By the number of the bucket, how many latencies are in it. Empty buckets are absent. */
+/** The number of latencies per bucket number. Empty buckets are absent. */
 export type Histogram = Readonly<Record<string, number>>
 
 const LONGEST_US = 3_600_000_000
 
-/** The last microsecond of each bucket. Stored histograms name buckets by their places here: this never changes. */
+/**
+ * The last microsecond of each bucket. Stored histograms refer to buckets by their index here, so this never changes.
+ */
 const ENDS_US: readonly number[] = bucketEnds()
 
 function bucketEnds(): number[] {
@@ -18,12 +21,12 @@ function bucketEnds(): number[] {
   return [...ends, LONGEST_US]
 }
 
-/** As histograms count it: whole microseconds, at least one. */
+/** Converts to the unit of histograms: whole microseconds, at least one. */
 export function toMicroseconds(milliseconds: number): number {
   return Math.min(LONGEST_US, Math.max(1, Math.round(milliseconds * 1000)))
 }
 
-/** The number of the bucket of a latency: the first that does not end before it. */
+/** Returns the number of the bucket of a latency: the first bucket that does not end before it. */
 export function bucketOf(microseconds: number): number {
   let [low, high] = [0, ENDS_US.length - 1]
   while (low < high) {
@@ -38,7 +41,7 @@ export function addHistogram(sum: Record<string, number>, more: Histogram): void
   for (const [bucket, count] of Object.entries(more)) sum[bucket] = (sum[bucket] ?? 0) + count
 }
 
-/** Null when there is no latency. @param maxUs the largest one, which is known exactly */
+/** Returns null when there is no latency. @param maxUs the largest latency, which is known exactly */
 export function latencyOf(histogram: Histogram, maxUs: number): Latency | null {
   const buckets = Object.entries(histogram).map(([bucket, count]) => [Number(bucket), count] as const)
   buckets.sort(([one], [other]) => one - other)

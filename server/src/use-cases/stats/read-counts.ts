@@ -1,16 +1,19 @@
-import type { CountFilter, FeedReads, StoredCount } from '@countersign/store-port/feed'
+import type { CountFilter, FeedStore, StoredCount } from '../../ports/store/feed.js'
 
 /** A bucket of decisions has at most about a thousand counts. */
 const PAGE = 1100
 
-/** The counts of a series in a time span, oldest first, page by page. A page ends with the last count of a bucket. */
+/**
+ * Yields the counts of a series in a time span, oldest first, page by page. A page ends with the last count of a
+ * bucket.
+ */
 export async function* readCounts(
-  store: Pick<FeedReads, 'listCounts'>,
+  store: Pick<FeedStore, 'counts'>,
   filter: CountFilter,
 ): AsyncGenerator<readonly StoredCount[]> {
   let { from_ms } = filter
   for (let limit = PAGE; ; ) {
-    const page = await store.listCounts({ ...filter, from_ms }, limit)
+    const page = await store.counts.list({ ...filter, from_ms }, limit)
     const last = page.at(-1)
     if (last === undefined || page.length < limit) {
       yield page

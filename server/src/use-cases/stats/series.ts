@@ -1,8 +1,8 @@
-/** Where a count belongs: the series and the bucket. Buckets start at whole minutes, hours and days of UTC. */
+/** The place of a count: its series and its bucket. Buckets start at whole minutes, hours and days of UTC. */
 import { hash } from 'node:crypto'
 import type { StatsGroup, StatsInterval } from '@countersign/contract'
 
-/** What is counted apart from each other. `total` counts every decision, `budget` the money. */
+/** The groups that are counted separately. `total` counts every decision, `budget` the money. */
 export const COUNT_GROUPS = ['total', 'effect', 'action', 'agent', 'policy', 'budget'] as const
 export type CountGroup = StatsGroup | 'total' | 'budget'
 
@@ -16,15 +16,17 @@ export function seriesOf(interval: StatsInterval, group: CountGroup): string {
   return `${interval}/${group}`
 }
 
-/** The start of the bucket that a time is in. */
+/** Returns the start of the bucket that contains a time. */
 export function startOf(interval: StatsInterval, timeMs: number): number {
   return Math.floor(timeMs / INTERVAL_MS[interval]) * INTERVAL_MS[interval]
 }
 
-/** Of the id of a count: the values of a group apart from each other, and from what has none. */
+/**
+ * The value part of a count's id: keeps the values of a group apart from each other, and from counts without a value.
+ */
 export type CountName = 'none' | 'rest' | `=${string}`
 
-/** So much of a value is readable in an id. Ids have at most 600 bytes, and values come from agents. */
+/** Ids keep this many bytes of a value readable. An id has at most 600 bytes, and values come from agents. */
 const READABLE_BYTES = 400
 
 export function nameOf(value: string | null): CountName {

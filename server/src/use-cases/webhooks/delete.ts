@@ -14,9 +14,9 @@ export function deleteWebhook(
   return deps.changes.run(caller.key.id, async () => {
     const present = await findWebhook(deps, id)
     const at = deps.clock.now().toISOString()
-    const webhook = { ...present, version: present.version + 1, deleted_at: at }
+    const webhook = { ...present, version: present.version + 1 }
     await writeWebhook(deps, webhook, { type: 'webhook.deleted', actor: caller.key.id, at, data: {} })
-    // The feed removes the rest, where it has been at work for the webhook.
-    await deps.store.feed.removeDeliveries(id, null)
+    // If the feed is working for this webhook, it removes the rest.
+    await deps.store.deliveries.remove(id, null)
   })
 }

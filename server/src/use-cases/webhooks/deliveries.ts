@@ -1,15 +1,15 @@
 import type { Delivery } from '@countersign/contract'
-import type { StoredDelivery } from '@countersign/store-port/documents'
-import type { DeliveryFilter } from '@countersign/store-port/feed'
-import type { Page, PageRequest } from '@countersign/store-port/store'
 import { type Caller, hasScope } from '../../caller.js'
 import { DomainError } from '../../domain-error.js'
+import type { StoredDelivery } from '../../ports/store/documents.js'
+import type { DeliveryFilter } from '../../ports/store/feed.js'
+import type { Page, PageRequest } from '../../ports/store/page.js'
 import { findWebhook, type WriteWebhookDeps } from './write.js'
 
 type DeliveryDeps = Pick<WriteWebhookDeps, 'store'>
 
 /**
- * The deliveries of a webhook, newest first.
+ * Lists the deliveries of a webhook, newest first.
  *
  * @throws DomainError not_found
  */
@@ -20,18 +20,18 @@ export async function listDeliveries(
   page: PageRequest,
 ): Promise<Page<Delivery>> {
   await findWebhook(deps, filter.webhook_id)
-  const found = await deps.store.feed.listDeliveries(filter, page)
+  const found = await deps.store.deliveries.list(filter, page)
   return { items: found.items.map((delivery) => viewDelivery(delivery, caller)), next: found.next }
 }
 
 /** @throws DomainError not_found */
 export async function findDelivery({ store }: DeliveryDeps, webhookId: string, id: string): Promise<StoredDelivery> {
-  const found = await store.feed.findDelivery(id)
+  const found = await store.deliveries.get(id)
   if (found === null || found.webhook_id !== webhookId) throw new DomainError('not_found')
   return found
 }
 
-/** A delivery as the caller may see it: what the endpoint answered is only for who may choose the endpoint. */
+/** A delivery as the caller may see it: only a caller who may choose the endpoint sees the endpoint's answer. */
 export function viewDelivery(delivery: StoredDelivery, caller: Caller): Delivery {
   const showsResponses = hasScope(caller, 'webhooks:write')
   return {

@@ -1,16 +1,17 @@
 import { hash, randomUUID } from 'node:crypto'
 import { LIMITS, type Replay, type ReplayStarted } from '@countersign/contract'
-import { ConflictError, StoreUnavailableError } from '@countersign/store-port/store'
 import { DomainError, invalid } from '../../domain-error.js'
+import { StoreUnavailableError } from '../../ports/store/errors.js'
+import { ConflictError } from '../../ports/store/store.js'
 import { type ChangingCall, callNameOf, type IdempotencyDraft } from '../idempotency.js'
 import { assertEnabled } from './retry.js'
 import { findWebhook, type WriteWebhookDeps } from './write.js'
 
-/** Long enough to save what the reader begins with. */
+/** Long enough to save the reader's first position. */
 const HELD_MS = 30_000
 
 /**
- * Sends what happened in a time span to a webhook once more. The feed works it off beside what happens now.
+ * Sends the events of a time span to a webhook once more. The feed does this alongside new events.
  *
  * @throws DomainError not_found, validation_failed, limit_reached, webhook_disabled
  */
@@ -22,12 +23,12 @@ export function replayWebhook(
 ): Promise<ReplayStarted> {
   const { clock, store, writer, changes } = deps
   const span = spanOf(body, clock.now().toISOString())
-  // One after the other, so that many at once do not pass the limit.
+  // Runs one at a time, so that concurrent calls do not exceed the limit.
   return changes.run(caller.key.id, async () => {
     assertEnabled(await findWebhook(deps, id))
-    const inProgress = await store.feed.listReaders(`replay/${id}/`)
+    const inProgress = await store.readers.list(`replay/${id}/`)
     const ending = `/${endingOf(idempotency, clock.now().toISOString())}`
-    // The same call began it, and could not be recorded.
+    // The same call started this replay and then failed to record it.
     const begun = inProgress.find((one) => one.endsWith(ending))
     if (begun === undefined && inProgress.length >= LIMITS.replays)
       throw new DomainError('limit_reached', { detail: `${LIMITS.replays} replays of this webhook are in progress.` })
@@ -36,20 +37,20 @@ export function replayWebhook(
     try {
       if (idempotency !== null) await writer.writeCall(idempotency.recordOf(name, clock.now().toISOString()))
     } catch (error) {
-      // The same call was made elsewhere: its replay is the one that counts.
-      if (error instanceof ConflictError && begun === undefined) await store.feed.removeReader(name)
+      // The same call was made on another server: the other replay counts.
+      if (error instanceof ConflictError && begun === undefined) await store.readers.remove(name)
       throw error
     }
     return replayStartedOf(name)
   })
 }
 
-/** The last part of the name: the same for all copies of a call. */
+/** The last part of the name, which all copies of a call share. */
 function endingOf(idempotency: IdempotencyDraft | null, now: string): string {
   return idempotency === null ? randomUUID() : hash('sha256', callNameOf(idempotency.recordOf('', now)), 'base64url')
 }
 
-/** What a replay that was started before began with. */
+/** Returns what a replay with this name began with. */
 export function replayStartedOf(name: string): ReplayStarted {
   const [, webhook_id = '', since = '', until = ''] = name.split('/')
   return { webhook_id, since, until }
@@ -60,16 +61,16 @@ interface Span {
   readonly until: string
 }
 
-/** The name is enough for the feed, which finds the positions of the span. */
+/** The feed needs only the name to find the positions of the span. */
 async function beginReader(
   { store }: Pick<WriteWebhookDeps, 'store'>,
   holder: string,
   name: string,
   { since, until }: Span,
 ): Promise<void> {
-  const reader = await store.feed.holdReader(name, holder, HELD_MS)
-  if (reader === null) throw new Error('A name that nobody else can have is taken.')
-  const isSaved = await store.feed.save({
+  const reader = await store.readers.hold(name, holder, HELD_MS)
+  if (reader === null) throw new Error('A unique name is already taken.')
+  const isSaved = await store.readers.save({
     reader,
     positions: {},
     state: { since, until },
@@ -78,8 +79,8 @@ async function beginReader(
     nodes: [],
     checkpoints: [],
   })
-  if (!isSaved) throw new StoreUnavailableError('The replay was not begun.')
-  await store.feed.releaseReaders(holder)
+  if (!isSaved) throw new StoreUnavailableError('The replay was not started.')
+  await store.readers.release(holder)
 }
 
 /** @throws DomainError validation_failed */

@@ -1,7 +1,7 @@
 import type { Delivery } from '@countersign/contract'
-import type { StoredWebhook } from '@countersign/store-port/documents'
 import { DomainError } from '../../domain-error.js'
 import type { MutationWriter } from '../../mutation-writer.js'
+import type { StoredWebhook } from '../../ports/store/documents.js'
 import type { ChangingCall } from '../idempotency.js'
 import { findDelivery, viewDelivery } from './deliveries.js'
 import { findWebhook, type WriteWebhookDeps } from './write.js'
@@ -11,8 +11,8 @@ export interface RetryDeliveryDeps extends Pick<WriteWebhookDeps, 'clock' | 'sto
 }
 
 /**
- * Tries a delivery again now, whatever became of it. Its schedule begins anew. The call is recorded afterwards: when that
- * fails, the same call tries once more, as receivers have to expect anyway.
+ * Tries a delivery again now, in any state, and restarts its schedule. The call is recorded afterwards: if that fails,
+ * a repeated call tries once more, which receivers have to expect anyway.
  *
  * @throws DomainError not_found, webhook_disabled
  */
@@ -29,8 +29,8 @@ export async function retryDelivery(
     const now = clock.now().toISOString()
     const again = { version: present.version + 1, status: 'pending', scheduled_count: 0, next_attempt_at: now } as const
     const delivery = { ...present, ...again }
-    // An attempt may have ended meanwhile.
-    if ((await store.feed.updateDeliveries([delivery])).length === 0) continue
+    // An attempt may have ended since the read.
+    if ((await store.deliveries.update([delivery])).length === 0) continue
     if (idempotency !== null) await writer.writeCall(idempotency.recordOf(id, now))
     return viewDelivery(delivery, caller)
   }

@@ -3,11 +3,11 @@ import type { ChangingCall } from '../idempotency.js'
 import { viewWebhook } from './view.js'
 import { findWebhook, type WriteWebhookDeps, writeWebhook } from './write.js'
 
-/** So many count at a time: each signs every delivery. */
+/** The most secrets that are valid at a time: each signs every delivery. */
 const MOST_SECRETS = 5
 
 /**
- * Gives a webhook a new secret. Until the grace is over, deliveries are signed with the old one too.
+ * Gives a webhook a new secret. During the grace period, deliveries are also signed with the old one.
  *
  * @throws DomainError not_found
  */

@@ -1,8 +1,8 @@
 import type { Delivery } from '@countersign/contract'
-import type { StoredDelivery } from '@countersign/store-port/documents'
 import type { Caller } from '../../caller.js'
 import type { MutationWriter } from '../../mutation-writer.js'
 import type { Ids } from '../../ports/ids.js'
+import type { StoredDelivery } from '../../ports/store/documents.js'
 import type { ChangingCall } from '../idempotency.js'
 import { viewDelivery } from './deliveries.js'
 import { assertEnabled } from './retry.js'
@@ -14,7 +14,7 @@ export interface TestWebhookDeps extends Pick<WriteWebhookDeps, 'clock' | 'store
 }
 
 /**
- * Sends an event of the type `webhook.test` to one webhook.
+ * Sends a `webhook.test` event to one webhook.
  *
  * @throws DomainError not_found, webhook_disabled
  */
@@ -25,14 +25,14 @@ export async function testWebhook(
 ): Promise<Delivery> {
   assertEnabled(await findWebhook(deps, id))
   const deliveryId = deps.ids.next('dlv')
-  // First: whoever calls again then gets this delivery, even if this process ends before it is written.
+  // Recorded first: a repeated call then gets this delivery, even if this process ends before the delivery is written.
   if (idempotency !== null)
     await deps.writer.writeCall(idempotency.recordOf(deliveryId, deps.clock.now().toISOString()))
   return addTest(deps, caller, id, deliveryId)
 }
 
 /**
- * What a call that was made before answers. It adds the delivery if that call could not.
+ * Answers a repeated call. Adds the delivery if the first call could not.
  *
  * @throws DomainError not_found
  */
@@ -43,7 +43,7 @@ export async function repeatTest(
   deliveryId: string,
 ): Promise<Delivery> {
   await findWebhook(deps, id)
-  const found = await deps.store.feed.findDelivery(deliveryId)
+  const found = await deps.store.deliveries.get(deliveryId)
   return found === null ? addTest(deps, caller, id, deliveryId) : viewDelivery(found, caller)
 }
 
@@ -66,6 +66,6 @@ async function addTest(
     attempts: [],
     next_attempt_at: now,
   }
-  await store.feed.addDelivery(delivery)
+  await store.deliveries.add(delivery)
   return viewDelivery(delivery, caller)
 }

@@ -1,11 +1,11 @@
 import type { Webhook, WebhookWrite } from '@countersign/contract'
-import type { StoredWebhook } from '@countersign/store-port/documents'
+import type { StoredWebhook } from '../../ports/store/documents.js'
 import type { ChangingCall } from '../idempotency.js'
 import { viewWebhook } from './view.js'
-import { assertUrl, findWebhook, toldOf, typesOf, type WriteWebhookDeps, writeWebhook } from './write.js'
+import { assertUrl, findWebhook, typesOf, type WriteWebhookDeps, writeWebhook } from './write.js'
 
 /**
- * Replaces a webhook whole, apart from its secrets. One that is enabled again gets what happens from then on.
+ * Replaces a webhook entirely, except for its secrets. A webhook that is enabled again receives events from then on.
  *
  * @throws DomainError not_found, validation_failed (the URL is not allowed)
  */
@@ -36,7 +36,7 @@ export function updateWebhook(
       type: isDisabledNow ? 'webhook.disabled' : 'webhook.updated',
       actor: caller.key.id,
       at: now,
-      data: isDisabledNow ? { ...toldOf(webhook), reason: 'requested' } : toldOf(webhook),
+      data: isDisabledNow ? { reason: 'requested' } : {},
     })
     return viewWebhook(webhook)
   })

@@ -1,5 +1,5 @@
 import type { Webhook } from '@countersign/contract'
-import type { StoredWebhook } from '@countersign/store-port/documents'
+import type { StoredWebhook } from '../../ports/store/documents.js'
 
 /** A webhook as the API shows it, without its secrets. */
 export function viewWebhook(webhook: StoredWebhook): Webhook {

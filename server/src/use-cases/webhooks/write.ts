@@ -1,18 +1,22 @@
+import { webhookState } from '@countersign/audit-log'
 import type { AuditType, JsonObject, WebhookWrite } from '@countersign/contract'
-import type { IdempotencyRecord, StoredWebhook } from '@countersign/store-port/documents'
-import type { Store } from '@countersign/store-port/store'
 import { DomainError, invalid } from '../../domain-error.js'
 import type { MutationWriter } from '../../mutation-writer.js'
 import type { Clock } from '../../ports/clock.js'
+import type { Ids } from '../../ports/ids.js'
+import type { IdempotencyRecord, StoredWebhook } from '../../ports/store/documents.js'
+import type { Store } from '../../ports/store/store.js'
+import { findWebhook as findStored } from '../../ports/store/webhooks.js'
 import type { Changes } from '../../state/changes.js'
 import { faultOfWebhookUrl, type WebhookUrlRules } from '../../webhook-url.js'
 
 export interface WriteWebhookDeps {
   readonly clock: Clock
-  /** Nothing of webhooks is kept in memory: they are few, and seldom read. */
-  readonly store: Pick<Store, 'loadWebhooks' | 'feed'>
+  readonly ids: Pick<Ids, 'salt'>
+  /** Webhooks are not cached in memory: they are few, and seldom read. */
+  readonly store: Pick<Store, 'webhooks' | 'deliveries' | 'readers'>
   readonly writer: MutationWriter
-  /** Changes of webhooks happen one after the other. */
+  /** Runs changes of webhooks one at a time. */
   readonly changes: Changes
   readonly urlRules: WebhookUrlRules
 }
@@ -23,28 +27,35 @@ interface WebhookChange {
   readonly type: WebhookAudit
   readonly actor: string | null
   readonly at: string
-  /** Never a secret, nor the query of the URL, which may hold one. */
+  /** Data for the audit entry, added to the state after the change. Never contains a secret. */
   readonly data: JsonObject
   readonly idempotency?: IdempotencyRecord | null
 }
 
-/** Writes one change of a webhook. The feed reads of it in the log. */
+/** Writes one change of a webhook, and the audit entry that binds it. The feed reads the change from the entry. */
 export async function writeWebhook(
-  { writer }: Pick<WriteWebhookDeps, 'writer'>,
-  webhook: StoredWebhook,
+  { ids, writer }: Pick<WriteWebhookDeps, 'ids' | 'writer'>,
+  changed: StoredWebhook,
   { type, actor, at, data, idempotency = null }: WebhookChange,
 ): Promise<void> {
+  // Ignores a `deleted_at` that the row contains: a stored webhook was never deleted, and the mark would remove its
+  // row.
+  const deleted_at = type === 'webhook.deleted' ? at : null
+  const webhook = { ...changed, deleted_at, salt: changed.salt ?? ids.salt() }
   await writer.write({
-    entry: { at, type, actor, subject: webhook.id, agent_id: null, data },
-    change: () => ({ kind: 'webhook.write', webhook, expected_version: webhook.version - 1 }),
+    entry: {
+      ...{ at, type, actor, subject: webhook.id, agent_id: null },
+      data: { ...data, ...webhookState({ ...webhook }) },
+    },
+    change: { kind: 'webhook.write', webhook, expected_version: webhook.version - 1 },
     idempotency,
   })
 }
 
-/** @throws DomainError not_found */
+/** @throws DomainError not_found; DamagedRecordError when its row is damaged */
 export async function findWebhook({ store }: Pick<WriteWebhookDeps, 'store'>, id: string): Promise<StoredWebhook> {
-  const webhook = (await store.loadWebhooks()).find((one) => one.id === id)
-  if (webhook === undefined) throw new DomainError('not_found')
+  const webhook = await findStored(store.webhooks, id)
+  if (webhook === null) throw new DomainError('not_found')
   return webhook
 }
 
@@ -54,13 +65,7 @@ export function assertUrl({ urlRules }: Pick<WriteWebhookDeps, 'urlRules'>, url:
   if (fault !== null) throw invalid([{ pointer: '/url', detail: fault }])
 }
 
-/** Each type once, in the order given; null for every type. */
+/** Returns each type once, in the given order; null for every type. */
 export function typesOf({ events }: WebhookWrite): StoredWebhook['events'] {
   return events ? [...new Set(events)] : null
-}
-
-/** What the log tells of a webhook. */
-export function toldOf({ url, events, disabled }: StoredWebhook): JsonObject {
-  const { origin, pathname } = new URL(url)
-  return { url: `${origin}${pathname}`, events, enabled: disabled === null }
 }

@@ -1,5 +1,9 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { typeidIds } from '#server/adapters/typeid-ids'
 import type { Ids } from '#server/ports/ids'
+import { keySetOf } from '../../audit-logs.js'
+import { runAudit } from '../../audited-records.js'
 import { type Answer, type RunningServer, runServer, TestClock } from '../../running-server.js'
 import { everyItem, makeKey, succeed } from '../refunds.js'
 import { byRow, type Step, type StepAnswer } from './step.js'
@@ -62,7 +66,14 @@ export class LedgerServer {
     return this.server.stop()
   }
 
-  /** Starts anew on the same data, unless it did so a short while ago: that costs as much as many steps. */
+  /** What `audit verify --records` says of everything that happened. */
+  async verifyRecords(): Promise<Awaited<ReturnType<typeof runAudit>>> {
+    const jwks = join(this.server.dataDir, 'jwks-of-verify.json')
+    writeFileSync(jwks, JSON.stringify(await keySetOf(this.server)))
+    return runAudit(this.server, ['audit', 'verify', '--records', '--jwks', jwks])
+  }
+
+  /** Restarts on the same data, unless it did so a short while ago: that costs as much as many steps. */
   async restartNowAndThen(): Promise<void> {
     if (this.#stepsSinceStart < STEPS_BETWEEN_RESTARTS) return
     this.#stepsSinceStart = 0

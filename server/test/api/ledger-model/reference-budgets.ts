@@ -82,6 +82,14 @@ function isSameUnit(given: unknown, unit: string): boolean {
   return typeof given === 'string' && given.toLowerCase() === unit.toLowerCase()
 }
 
+/** Those that could not cover the amount even if nothing was used, and that nobody may exceed: nobody can approve. */
+export function refusingApproval(asked: readonly AskedBudget[]): AskedBudget[] {
+  return asked.filter(
+    ({ budget, amount, fault }) =>
+      fault === null && budget.on_exceed !== 'review' && (amount as bigint) > micro(budget.limit),
+  )
+}
+
 export type BalanceOf = (account: Account) => Balance
 
 /** The budget that decides when they cannot all be reserved: the first that denies, else the first that asks for review. */

@@ -1,8 +1,16 @@
 /**
  * A small ledger written from the contract, for the real one to be held against. It keeps decisions and policies and
- * nothing else: every balance is added up anew, from what each decision counts for at that moment.
+ * nothing else: every balance is added up again, from what each decision counts for at that moment.
  */
-import { type Account, type AskedBudget, askedBudgets, type Balance, rowsOf, violationOf } from './reference-budgets.js'
+import {
+  type Account,
+  type AskedBudget,
+  askedBudgets,
+  type Balance,
+  refusingApproval,
+  rowsOf,
+  violationOf,
+} from './reference-budgets.js'
 import {
   counts,
   defaultAmount,
@@ -132,7 +140,12 @@ export class ReferenceLedger {
 
   #decideAnew(request: ReferenceRequest, name: string | null): ReferenceDecision {
     const judgement = this.#judge(request)
-    const asked = judgement.effect === 'allow' ? this.#ask(judgement, ['allow'], request) : []
+    const asked =
+      judgement.effect === 'allow'
+        ? this.#ask(judgement, ['allow'], request)
+        : judgement.effect === 'review'
+          ? refusingApproval(this.#ask(judgement, ['allow', 'review'], request))
+          : []
     const violation = violationOf(asked, (account) => this.balance(account))
     const { effect, reason_code, policy_id, rule } = violation ?? judgement
     const status = effect === 'deny' ? 'denied' : effect === 'review' ? 'awaiting_review' : 'authorized'

@@ -1,4 +1,4 @@
-/** What policies say, read from the contract anew: patterns, three-valued conditions, priorities. Shares no code with us. */
+/** What policies say, read from the contract once more: patterns, three-valued conditions, priorities. Shares no code with us. */
 
 export interface ReferenceBudget {
   readonly limit: number

@@ -48,7 +48,7 @@ export class Scene {
     for (const policy of policies) await this.expectSame(server, this.step({ op: 'put_policy', policy }))
   }
 
-  /** Reads everything, and leaves nothing behind that whoever comes next would meet. */
+  /** Reads everything, and leaves nothing behind that the next scene would meet. */
   async end(server: LedgerServer): Promise<void> {
     const listed = await server.list(this.refs)
     for (const ref of this.refs) {

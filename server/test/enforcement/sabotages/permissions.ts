@@ -1,5 +1,13 @@
 import { DeniedError } from '@countersign/client'
-import { givenOf, guardWay, type PlainWay, protectAdapter, protectWay, questionOf } from '../plain-functions.js'
+import {
+  givenOf,
+  guardWay,
+  type PlainWay,
+  protectAdapter,
+  protectWay,
+  questionOf,
+  quotingAdapter,
+} from '../plain-functions.js'
 import { inSpiteOf, sabotagesBy, withAct, withCall, withOptions } from './breaking.js'
 
 /** Of what may run, how often, and with what. */
@@ -16,7 +24,23 @@ export const PERMISSION_SABOTAGES = sabotagesBy([
   {
     what: 'asks for a new review each time',
     way: withCall((call) => ({ ...call, idempotencyKey: call.idempotencyKey ?? crypto.randomUUID() })),
-    caughtBy: ['takes up its own review when the same call is made again without a key'],
+    caughtBy: ['takes up its own review when the same call comes again without a key'],
+  },
+  {
+    what: 'keeps to itself why a person declined',
+    way: rewording(() => ({})),
+    caughtBy: ['tells the caller what the person wrote who declined'],
+  },
+  {
+    what: 'lets a person who declined speak for it',
+    way: rewording(({ comment }) => ({ detail: comment ?? '' })),
+    caughtBy: ['tells the caller what the person wrote who declined'],
+  },
+  {
+    what: 'keeps to itself what the person wrote who approved',
+    way: guardWay,
+    sound: quotingAdapter,
+    caughtBy: ['tells a model what the person wrote who approved'],
   },
   {
     what: 'does not run what is only to be recorded',
@@ -143,7 +167,7 @@ export const PERMISSION_SABOTAGES = sabotagesBy([
     caughtBy: ['runs what was approved meanwhile when the same call is made again, once'],
   },
   {
-    what: 'asks anew when the same call is made again',
+    what: 'asks for another review when the same call is made again',
     way: withCall((call) => ({ ...call, idempotencyKey: crypto.randomUUID() })),
     caughtBy: ['runs what was approved meanwhile when the same call is made again, once'],
   },
@@ -170,4 +194,14 @@ function remembering(): PlainWay {
     await before
     return (await calling.act(givenOf(calling.call))).value
   }
+}
+
+/** Refuses in other words. */
+function rewording(fieldsOf: (denied: DeniedError) => { readonly detail?: string }): PlainWay {
+  return (calling) =>
+    guardWay(calling).catch((error: unknown) => {
+      if (!DeniedError.isInstance(error)) throw error
+      const { reason, decision_id } = error
+      throw new DeniedError(reason, { decision_id, ...fieldsOf(error) })
+    })
 }

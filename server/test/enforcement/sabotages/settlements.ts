@@ -97,6 +97,11 @@ export const SETTLEMENT_SABOTAGES: readonly Sabotage[] = [
       caughtBy: [`${LOST} its words`, `${LOST} the name of its class`, `${LOST} a status`],
     },
     {
+      what: 'takes a fault of the program for a failure of the action',
+      way: rejectingUnless((error) => !(error instanceof TypeError)),
+      caughtBy: ['leaves open what ended with a fault of the program'],
+    },
+    {
       what: 'looks at the outermost error alone',
       way: rejectingUnless((error) => !('cause' in error) && !(error instanceof AggregateError)),
       caughtBy: [`${LOST} a cause of its cause`, `${LOST} one of the errors`],

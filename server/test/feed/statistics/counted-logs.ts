@@ -3,13 +3,15 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AuditEntry, AuditType, JsonObject, Stats } from '@countersign/contract'
-import type { FeedBatch } from '@countersign/store-port/feed'
-import { type Store, StoreUnavailableError } from '@countersign/store-port/store'
-import { openSqliteStore } from '@countersign/store-sqlite/open'
 import type { Caller } from '#server/caller'
 import { Statistics, type StatisticsDeps } from '#server/feed/statistics/statistics'
+import { StoreUnavailableError } from '#server/ports/store/errors'
+import type { FeedBatch } from '#server/ports/store/feed'
+import type { Store } from '#server/ports/store/store'
+import { openSqliteStore } from '#server/stores/sqlite/open'
 import { type GetStatsDeps, getStats, type StatsQuery } from '#server/use-cases/stats/get'
 import { FROZEN } from '../../running-server.js'
+import { altered } from '../../store-suite/index.js'
 
 /** What becomes of one save. */
 export type SaveEnd =
@@ -76,43 +78,40 @@ export class CountedLogs {
     })
   }
 
-  /** Ends the lease of whoever has the reader: the next to turn gets it. */
+  /** Ends the lease of the holder of the reader: the next to turn gets it. */
   async endLease(): Promise<void> {
-    for (let i = 1; i <= this.#processes; i += 1) await this.store.feed.releaseReaders(`process ${i}`)
+    for (let i = 1; i <= this.#processes; i += 1) await this.store.readers.release(`process ${i}`)
   }
 
   answer(query: StatsQuery, over: { agents?: readonly string[]; scopes?: readonly string[] } = {}): Promise<Stats> {
     const { agents = null, scopes = ['*'] } = over
     const caller = { key: { agents, scopes } } as unknown as Caller
     const clock = { now: () => new Date(this.nowMs) }
-    return getStats({ clock, store: { feed: this.#feed() } }, caller, query, async () => {})
+    return getStats({ clock, store: this.#feed() }, caller, query, async () => {})
   }
 
-  #feed() {
-    const { feed } = this.store
-    return {
-      listLogs: async () => [...this.#lengths].map(([log, next_index]) => ({ log, next_index })),
-      readLog: async (log: string, from: number, limit: number) =>
-        this.entries.filter((entry) => entry.log === log && entry.index >= from).slice(0, limit),
-      listCounts: feed.listCounts.bind(feed),
-      findReader: feed.findReader.bind(feed),
-      holdReader: feed.holdReader.bind(feed),
-      removeCounts: feed.removeCounts.bind(feed),
-      save: (batch: FeedBatch) => this.#save(batch),
-    } satisfies StatisticsDeps['store'] & GetStatsDeps['store']['feed']
+  #feed(): StatisticsDeps['store'] & GetStatsDeps['store'] {
+    return altered(this.store, {
+      audit: {
+        listLogs: async () => [...this.#lengths].map(([log, next_index]) => ({ log, next_index })),
+        read: async (log, from, limit) =>
+          this.entries.filter((entry) => entry.log === log && entry.index >= from).slice(0, limit),
+      },
+      readers: { save: (batch) => this.#save(batch) },
+    })
   }
 
   async #save(batch: FeedBatch): Promise<boolean> {
     const end = this.saveEnds.shift() ?? 'as it should'
     this.saves += 1
-    const before = await this.store.feed.findReader(batch.reader.name)
+    const before = await this.store.readers.get(batch.reader.name)
     if (end !== 'torn') {
-      const isSaved = await this.store.feed.save(batch)
+      const isSaved = await this.store.readers.save(batch)
       if (end === 'unanswered') throw new StoreUnavailableError('No answer came.')
       return isSaved
     }
     const counts = batch.counts.filter(() => this.random() < 0.5)
-    await this.store.feed.save({ ...batch, counts, positions: before?.positions ?? {}, state: before?.state ?? {} })
+    await this.store.readers.save({ ...batch, counts, positions: before?.positions ?? {}, state: before?.state ?? {} })
     throw new StoreUnavailableError('The save came to an end.')
   }
 }

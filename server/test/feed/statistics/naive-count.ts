@@ -1,4 +1,4 @@
-/** What the statistics have to be: counted anew from all entries, without any aggregate. */
+/** What the statistics have to be: recounted from all entries, without any aggregate. */
 import type { AuditEntry, Stats, StatsGroup, StatsInterval } from '@countersign/contract'
 import { expect } from 'vitest'
 

@@ -1,4 +1,4 @@
-/** The counts are those of every entry once, whatever crashes and whoever goes on. */
+/** The counts are those of every entry once, whatever crashes and whichever process goes on. */
 import { type JsonObject, STATS_GROUPS, STATS_INTERVALS } from '@countersign/contract'
 import { drawsOf, SEED, seededRandom } from '@countersign/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -110,9 +110,12 @@ describe('a turn', () => {
     expect(logs.saves).toBe(4)
     logs.write('log0', 'decision.created', 'agent:a', created())
     await process.turn()
-    expect(await logs.answer(ALL)).toMatchObject({ total: { decisions: 10 }, uncounted_entries: 1 })
+    expect(await logs.answer(ALL)).toMatchObject({ total: { decisions: 10 }, incomplete: true, uncounted_entries: 1 })
+    // Not how much others do, to whom it may not see.
+    const bound = await logs.answer(ALL, { agents: ['agent:b'] })
+    expect(bound).toMatchObject({ total: { decisions: 0 }, incomplete: true, uncounted_entries: null })
     for (let i = 0; i < 2; i += 1) await process.catchUp()
-    expect(await logs.answer(ALL)).toMatchObject({ total: { decisions: 11 }, uncounted_entries: 0 })
+    expect(await logs.answer(ALL)).toMatchObject({ total: { decisions: 11 }, incomplete: false, uncounted_entries: 0 })
     expect(logs.saves).toBe(5)
   })
 
@@ -168,6 +171,8 @@ describe('values that agents invent', () => {
     expect(found.total.decisions).toBe(2400)
     const bound = await logs.answer(ALL, { agents: ['agent:*'] })
     expect(bound.total.decisions).toBe(2000)
+    // Some of those that were left out may be agents of this key. Who sees all of them together lacks none.
+    expect([bound.incomplete, found.incomplete, (await logs.answer(ALL)).incomplete]).toEqual([true, false, false])
   })
 
   it('are counted once each, when a crash comes while the last places are taken and another order after it', async () => {
@@ -209,7 +214,7 @@ describe('values that agents invent', () => {
 })
 
 describe('a log of years', () => {
-  it('is counted anew with a bounded number of buckets in memory, and entries far apart find theirs again', async () => {
+  it('is recounted with a bounded number of buckets in memory, and entries far apart find theirs again', async () => {
     logs.nowMs = FROZEN.getTime() - 6 * DAY_MS
     for (let i = 0; i < 5000; i += 1) {
       logs.write('log0', 'decision.created', 'agent:a', created())

@@ -24,7 +24,7 @@ describe('nothing is lost', () => {
             await bed.takeOver({ store: faulty.feed, random })
           }
           if (ids.length < 200 || new Set(idsOf(receiver.received)).size < ids.length) return
-          for (const { id } of webhooks) if ((await bed.feed.pendingOf(id)) !== null) return
+          for (const { id } of webhooks) if ((await bed.feed.deliveries.pendingOf(id)) !== null) return
           const deliveries = (await Promise.all(webhooks.map((webhook) => bed.deliveries(webhook)))).flat()
           return (
             (deliveries.length === 2 * ids.length && deliveries.every((one) => one.status === 'delivered')) || undefined

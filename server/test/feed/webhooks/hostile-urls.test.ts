@@ -116,7 +116,7 @@ describe('nothing is connected to', () => {
   it.each(HOSTILE_HOSTS)('by the connector, which knows no rules of ports and names, for %s', async (host) => {
     const url = new URL(`https://${host}:${canary.port}/`)
     const connecting = connectTo(url, { allowsPrivate: false, connectTimeoutMs: 300, resolve: toThisMachine })
-    await expect(connecting).rejects.toThrow('The host has an address that is not public.')
+    await expect(connecting).rejects.toThrow('The host has no public address, or its name cannot be resolved.')
   })
 })
 
@@ -135,9 +135,11 @@ describe('a name', () => {
     const { resolve, asked } = answeringInTurn([[NOBODY], [MACHINE]])
     const url = `https://hooks.example.com:8443/`
     const first = await send(url, resolve)
-    expect(first.error).not.toBe('The host has an address that is not public.')
+    expect(first.error).not.toBe('The host has no public address, or its name cannot be resolved.')
     expect(asked()).toBe(1)
-    expect(await send(url, resolve)).toMatchObject({ error: 'The host has an address that is not public.' })
+    expect(await send(url, resolve)).toMatchObject({
+      error: 'The host has no public address, or its name cannot be resolved.',
+    })
     expect(asked()).toBe(2)
   })
 
@@ -152,12 +154,12 @@ describe('a name', () => {
     const resolve: Resolve = async () => answer
     const url = new URL(`https://hooks.example.com:${canary.port}/`)
     const connecting = connectTo(url, { allowsPrivate: false, connectTimeoutMs: 300, resolve })
-    await expect(connecting).rejects.toThrow('The host has an address that is not public.')
+    await expect(connecting).rejects.toThrow('The host has no public address, or its name cannot be resolved.')
   })
 
   it('without an address fails', async () => {
     expect(await send('https://hooks.example.com/', async () => [])).toMatchObject({
-      error: 'The host name has no address.',
+      error: 'The host has no public address, or its name cannot be resolved.',
     })
   })
 })

@@ -1,7 +1,7 @@
-import { KeyedMutex } from '@countersign/concurrency'
-import type { IdempotencyRecord } from '@countersign/store-port/documents'
-import { StoreUnavailableError } from '@countersign/store-port/store'
 import { expect, it } from 'vitest'
+import { KeyedMutex } from '#server/concurrency/keyed-mutex'
+import type { IdempotencyRecord } from '#server/ports/store/documents'
+import { StoreUnavailableError } from '#server/ports/store/errors'
 import { replayWebhook } from '#server/use-cases/webhooks/replay'
 import { bedOf, CREATED } from './test-bed.js'
 
@@ -29,12 +29,12 @@ it('is begun once for all copies of a call, also when the call cannot be recorde
   }
   await expect(replay('once')).rejects.toThrow('The store is away.')
   await expect(replay('once')).rejects.toThrow('The store is away.')
-  const begun = await bed.feed.listReaders('replay/')
+  const begun = await bed.feed.readers.list('replay/')
   expect(begun).toHaveLength(1)
   isAway = false
   const started = await replay('once')
   expect(begun[0]).toContain(`replay/${id}/${started.since}/${started.until}/`)
   expect(recorded.map(({ subject }) => subject)).toEqual(begun)
   await replay('twice')
-  expect(await bed.feed.listReaders('replay/')).toHaveLength(2)
+  expect(await bed.feed.readers.list('replay/')).toHaveLength(2)
 })

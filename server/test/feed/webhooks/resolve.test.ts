@@ -58,7 +58,9 @@ describe('the addresses of a host', () => {
 
   it('may be missing', async () => {
     const resolve = await nameServer({})
-    await expect(resolve('hooks.example.com')).rejects.toThrow('The host name cannot be resolved.')
+    await expect(resolve('hooks.example.com')).rejects.toThrow(
+      'The host has no public address, or its name cannot be resolved.',
+    )
   })
 
   it('keep nobody waiting whose name server does not answer', async () => {

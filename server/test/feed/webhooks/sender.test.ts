@@ -97,14 +97,14 @@ describe('an attempt', () => {
 
   it.each([400, 401, 404, 410, 429, 500, 503, 599])('fails with %d', async (status) => {
     const { url } = await receiver(answering(status, {}, 'no'))
-    const expected = { status, error: `The endpoint answered ${status}.`, response: 'no' }
+    const expected = { status, error: `The endpoint responded with ${status}.`, response: 'no' }
     expect(await sender(url).send({}, BODY)).toMatchObject(expected)
   })
 
   it.each([301, 302, 303, 307, 308])('follows no redirect: %d fails', async (status) => {
     const other = await receiver()
     const { url } = await receiver(answering(status, { location: other.url }))
-    const error = `The endpoint answered ${status}. Redirects are not followed.`
+    const error = `The endpoint responded with ${status}. Redirects are not followed.`
     expect(await sender(url).send({}, BODY)).toMatchObject({ status, error })
     expect(other.connectionCount()).toBe(0)
   })
@@ -175,7 +175,7 @@ describe('what is shown of an answer', () => {
 describe('an attempt without an answer', () => {
   it('ends when its time is over', async () => {
     const { url } = await receiver(() => {})
-    const error = 'There was no answer within 0.2 seconds.'
+    const error = 'There was no response within 0.2 seconds.'
     expect(await sender(url, { timeoutMs: 200 }).send({}, BODY)).toMatchObject({ status: null, error, response: null })
   })
 
@@ -209,7 +209,7 @@ describe('an attempt without an answer', () => {
   ])('says that the connection was closed after %s', async (_, text) => {
     const port = await tcpServer((socket) => socket.once('data', () => socket.end(text)))
     const result = await sender(`http://127.0.0.1:${port}/`).send({}, BODY)
-    expect(result.error).toBe('The connection was closed before there was an answer.')
+    expect(result.error).toBe('The connection was closed before there was a response.')
   })
 
   it.each([
@@ -219,14 +219,14 @@ describe('an attempt without an answer', () => {
   ])('says that the answer is no HTTP: %.20j', async (text) => {
     const port = await tcpServer((socket) => socket.once('data', () => socket.end(text)))
     const result = await sender(`http://127.0.0.1:${port}/`).send({}, BODY)
-    expect(result.error).toBe('The answer is not valid HTTP.')
+    expect(result.error).toBe('The response is not valid HTTP.')
   })
 
   it('does not become another protocol', async () => {
     const head = 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n'
     const port = await tcpServer((socket) => socket.once('data', () => socket.write(head)))
     const result = await sender(`http://127.0.0.1:${port}/`).send({}, BODY)
-    expect(result).toMatchObject({ status: null, error: 'The endpoint answered with another protocol.' })
+    expect(result).toMatchObject({ status: null, error: 'The endpoint responded with another protocol.' })
   })
 
   it('says nothing of the network inside', async () => {
@@ -234,7 +234,7 @@ describe('an attempt without an answer', () => {
       throw Object.assign(new Error('queryA ETIMEOUT db-7.prod.internal 10.2.3.4'), { code: 'ENOTFOUND' })
     }
     const result = await sender('https://hooks.example.com/', { resolve }).send({}, BODY)
-    expect(result.error).toBe('The host name cannot be resolved.')
+    expect(result.error).toBe('The host has no public address, or its name cannot be resolved.')
   })
 })
 
@@ -258,14 +258,14 @@ describe('an attempt over TLS', () => {
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
     const { url, received } = await receiver(undefined, { tls: true })
     const result = await sender(url).send({}, BODY)
-    expect(result.error).toBe('The certificate is not of an authority that is trusted.')
+    expect(result.error).toBe('The certificate is not from a trusted authority.')
     expect(received).toHaveLength(0)
   })
 
   it('fails with the certificate of another host', async () => {
     const { port, received } = await receiver(undefined, { tls: true })
     const endpoint = sender(`https://elsewhere.example.com:${port}/`, { resolve, ca: CERTIFICATE.cert })
-    expect(await endpoint.send({}, BODY)).toMatchObject({ error: 'The certificate is of another host.' })
+    expect(await endpoint.send({}, BODY)).toMatchObject({ error: 'The certificate is for another host.' })
     expect(received).toHaveLength(0)
   })
 

@@ -2,23 +2,17 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AuditType, EventType, JsonObject } from '@countersign/contract'
-import type { StoredDecision, StoredDelivery, StoredWebhook } from '@countersign/store-port/documents'
-import type { FeedReads, FeedWrites } from '@countersign/store-port/feed'
-import { type Store, StoreUnavailableError } from '@countersign/store-port/store'
-import { openSqliteStore } from '@countersign/store-sqlite/open'
-import {
-  createOf,
-  decisionOf,
-  idOf,
-  LogPen,
-  requestOf,
-  webhookOf,
-  writeWebhookOf,
-} from '@countersign/testkit/store-suite'
 import { Webhook } from 'standardwebhooks'
 import { onTestFinished } from 'vitest'
 import { Webhooks, type WebhooksDeps } from '#server/feed/webhooks/webhooks'
+import type { StoredDecision, StoredDelivery, StoredWebhook } from '#server/ports/store/documents'
+import { StoreUnavailableError } from '#server/ports/store/errors'
+import type { FeedStore } from '#server/ports/store/feed'
+import type { Store } from '#server/ports/store/store'
+import { openSqliteStore } from '#server/stores/sqlite/open'
 import { generateWebhookSecret } from '#server/webhook-secret'
+import { createOf, decisionOf, idOf, LogPen, requestOf, webhookOf, writeWebhookOf } from '../../store-suite/index.js'
+import { withCalls } from '../../with-calls.js'
 import { type Answer, type Received, type Receiver, startReceiver } from './receiver.js'
 
 /** Time that the test moves. */
@@ -78,8 +72,8 @@ export class TestBed {
     return new TestBed(dir, store, await LogPen.of(store), options)
   }
 
-  get feed(): FeedReads & FeedWrites {
-    return this.store.feed
+  get feed(): FeedStore {
+    return this.store
   }
 
   #start(options: Options): Webhooks {
@@ -116,7 +110,7 @@ export class TestBed {
   async takeOver(options: Options = this.options): Promise<void> {
     const former = this.webhooks
     const holder = `holder ${this.#holders}`
-    await this.feed.releaseReaders(holder)
+    await this.feed.readers.release(holder)
     this.webhooks = this.#start(options)
     this.#former.push(former.close())
   }
@@ -147,7 +141,7 @@ export class TestBed {
   }
 
   async webhook(id: string): Promise<StoredWebhook | undefined> {
-    return (await this.feed.loadWebhooks()).find((one) => one.id === id)
+    return (await this.feed.webhooks.load()).find((one) => one.id === id)
   }
 
   async addWebhook(url: string, over: Partial<StoredWebhook> = {}): Promise<StoredWebhook> {
@@ -196,7 +190,7 @@ export class TestBed {
   }
 
   async deliveries(webhook: Pick<StoredWebhook, 'id'>): Promise<readonly StoredDelivery[]> {
-    const { items } = await this.feed.listDeliveries({ webhook_id: webhook.id }, { limit: 10_000, after: null })
+    const { items } = await this.feed.deliveries.list({ webhook_id: webhook.id }, { limit: 10_000, after: null })
     return items
   }
 
@@ -222,7 +216,7 @@ export class TestBed {
       attempts: [],
       next_attempt_at: now,
     }
-    await this.feed.addDelivery(delivery)
+    await this.feed.deliveries.add(delivery)
     return delivery
   }
   #tests = 0
@@ -267,7 +261,7 @@ export async function settled(bed: TestBed, webhook: StoredWebhook, count: numbe
     `${count} deliveries settled`,
     async () => {
       // To list them all each time would take longer than to send them.
-      if (count > 100 && (await bed.feed.pendingOf(webhook.id)) !== null) return
+      if (count > 100 && (await bed.feed.deliveries.pendingOf(webhook.id)) !== null) return
       const deliveries = await bed.deliveries(webhook)
       return deliveries.filter((one) => one.status !== 'pending').length >= count ? deliveries : undefined
     },
@@ -275,7 +269,7 @@ export async function settled(bed: TestBed, webhook: StoredWebhook, count: numbe
   )
 }
 
-/** The only delivery of a webhook, when it has been attempted so often. */
+/** The only delivery of a webhook, when it has had this number of attempts. */
 export async function attempted(
   bed: TestBed,
   webhook: StoredWebhook,
@@ -289,36 +283,25 @@ export async function attempted(
   )
 }
 
-/** What the feed needs of a store. */
-type Feed = FeedReads & FeedWrites
-
-/** The same, with each call told of. */
-export function observed(feed: Feed, onCall: (name: string) => void): Feed {
-  return new Proxy(feed, {
-    get(target, name: keyof Feed) {
-      onCall(name)
-      return (target[name] as () => unknown).bind(target)
-    },
+/** The same, with each call told of, as `role.method`. */
+export function observed(feed: FeedStore, onCall: (name: string) => void): FeedStore {
+  return withCalls(feed, (name, perform) => {
+    onCall(name)
+    return perform()
   })
 }
 
 /** The store as one process sees it: a call may fail before it is done, or after it, and none succeeds once the process is gone. */
 export class FaultyFeed {
   isGone = false
-  readonly feed: Feed
+  readonly feed: FeedStore
 
-  constructor(feed: Feed, fails: () => boolean) {
-    const call = async (perform: () => Promise<unknown>) => {
+  constructor(feed: FeedStore, fails: () => boolean) {
+    this.feed = withCalls(feed, async (_, perform) => {
       if (this.isGone || fails()) throw new StoreUnavailableError('before')
       const result = await perform()
       if (this.isGone || fails()) throw new StoreUnavailableError('after')
       return result
-    }
-    this.feed = new Proxy(feed, {
-      get(target, name: keyof Feed) {
-        const method = target[name] as (...parameters: unknown[]) => Promise<unknown>
-        return (...parameters: unknown[]) => call(() => method.apply(target, parameters))
-      },
     })
   }
 }

@@ -1,6 +1,6 @@
-import type { StoredWebhook } from '@countersign/store-port/documents'
 import { SEED, seededRandom } from '@countersign/testkit'
 import { describe, expect, it } from 'vitest'
+import type { StoredWebhook } from '#server/ports/store/documents'
 import type { Answer, Received } from './receiver.js'
 import {
   attempted,
@@ -39,8 +39,8 @@ describe('the events of the log', () => {
     const bed = await bedOf()
     const receiver = await receiverOf()
     const counting = observed(bed.feed, (name) => {
-      if (name === 'findDecision') found += 1
-      if (name === 'save') saves += 1
+      if (name === 'decisions.get') found += 1
+      if (name === 'readers.save') saves += 1
     })
     await bed.takeOver({ store: counting })
     const wanting: StoredWebhook[] = []
@@ -55,8 +55,8 @@ describe('the events of the log', () => {
       await bed.webhooks.turn()
     }
     await bed.drive('all to be saved', async () => {
-      const readers = await Promise.all(wanting.map(({ id }) => bed.feed.findReader(`webhook/${id}`)))
-      const [{ next_index = -1 } = {}] = await bed.feed.listLogs()
+      const readers = await Promise.all(wanting.map(({ id }) => bed.feed.readers.get(`webhook/${id}`)))
+      const [{ next_index = -1 } = {}] = await bed.feed.audit.listLogs()
       return readers.every((reader) => reader?.positions?.[bed.pen.log] === next_index) || undefined
     })
     expect(saves).toBeLessThanOrEqual(3 * 20)
@@ -160,9 +160,9 @@ describe('a webhook', () => {
     await bed.takeOver()
     await bed.drive('all of it to go', async () => ((await bed.deliveries(unseen)).length === 0 ? true : undefined))
     await bed.drive('their readers to go', async () =>
-      (await bed.feed.listReaders('')).length === 1 ? true : undefined,
+      (await bed.feed.readers.list('')).length === 1 ? true : undefined,
     )
-    expect(await bed.feed.listReaders('')).toEqual([`webhook/${kept.id}`])
+    expect(await bed.feed.readers.list('')).toEqual([`webhook/${kept.id}`])
     expect(await bed.deliveries(kept)).toHaveLength(20)
   })
 

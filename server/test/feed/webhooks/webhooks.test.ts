@@ -1,6 +1,6 @@
-import type { StoredWebhook } from '@countersign/store-port/documents'
 import { describe, expect, it } from 'vitest'
 import { ATTEMPT_DELAYS_MS } from '#server/feed/webhooks/schedule'
+import type { StoredWebhook } from '#server/ports/store/documents'
 import type { Received } from './receiver.js'
 import { attempted, bedOf, CREATED, idsOf, receiverOf, secretOf, settled, status, verify } from './test-bed.js'
 
@@ -64,7 +64,7 @@ describe('an endpoint that fails', () => {
     for (let count = 1; count <= 10; count += 1) {
       const delivery = await attempted(bed, webhook, count, 0)
       const last = delivery.attempts.at(-1)
-      expect(last).toMatchObject({ status: 500, error: 'The endpoint answered 500.', response: '' })
+      expect(last).toMatchObject({ status: 500, error: 'The endpoint responded with 500.', response: '' })
       if (count === 10) {
         expect(delivery).toMatchObject({ status: 'failed', attempt_count: 10, next_attempt_at: null })
         break
@@ -72,7 +72,9 @@ describe('an endpoint that fails', () => {
       const next = delivery.next_attempt_at as string
       expect(Date.parse(next) - Date.parse(last?.at as string)).toBe(ATTEMPT_DELAYS_MS[count])
       expect(delivery).toMatchObject({ status: 'pending', attempt_count: count })
-      expect(await bed.feed.listDue(webhook.id, new Date(Date.parse(next) - 1).toISOString(), 10)).toEqual([])
+      expect(await bed.feed.deliveries.listDue(webhook.id, new Date(Date.parse(next) - 1).toISOString(), 10)).toEqual(
+        [],
+      )
       bed.clock.set(next)
     }
     bed.clock.advance(10 * 86_400_000)
@@ -96,7 +98,7 @@ describe('an endpoint that fails', () => {
       scheduled_count: 0,
       next_attempt_at: bed.clock.text(),
     }
-    expect(await bed.feed.updateDeliveries([retried])).toEqual([delivery.id])
+    expect(await bed.feed.deliveries.update([retried])).toEqual([delivery.id])
     code = 200
     expect(await attempted(bed, webhook, 3)).toMatchObject({
       status: 'delivered',
@@ -142,12 +144,12 @@ describe('an event', () => {
     await bed.decide(1, { status: 'denied', effect: 'deny' })
     const delivery = await attempted(bed, webhook, 1, 0)
     await bed.takeOver()
-    expect(await bed.store.removeDecisions([{ id: delivery.event.subject, version: 1 }], bed.clock.text())).toBe(1)
+    expect(await bed.store.decisions.remove([{ id: delivery.event.subject, version: 1 }], bed.clock.text())).toBe(1)
     const failed = await attempted(bed, webhook, 2)
     expect(failed).toMatchObject({ status: 'failed', next_attempt_at: null })
     expect(failed.attempts.at(-1)).toMatchObject({
       status: null,
-      error: 'The event cannot be made any more: what it tells of has been removed.',
+      error: 'The event can no longer be created: its object was removed.',
     })
     expect(receiver.received).toHaveLength(1)
   })
@@ -281,9 +283,9 @@ describe('a replay', () => {
     await bed.decide(5)
     await settled(bed, webhook, 70)
     const name = `replay/${webhook.id}/${since}/${until}/abc`
-    const held = await bed.feed.holdReader(name, 'the API', 0)
+    const held = await bed.feed.readers.hold(name, 'the API', 0)
     const reader = { name, fence: held?.fence as number }
-    await bed.feed.save({
+    await bed.feed.readers.save({
       reader,
       positions: {},
       state: { since, until },
@@ -296,7 +298,7 @@ describe('a replay', () => {
     await settled(bed, webhook, 70 + 60 + 3)
     expect(idsOf(receiver.received).slice(70).sort()).toEqual([...again, ...fresh].sort())
     await bed.drive('the replay to be over', async () =>
-      (await bed.feed.listReaders('replay/')).length === 0 ? true : undefined,
+      (await bed.feed.readers.list('replay/')).length === 0 ? true : undefined,
     )
     for (let i = 0; i < 10; i += 1) await bed.drive('a turn', () => true)
     expect(receiver.received).toHaveLength(133)

@@ -1,7 +1,7 @@
 /** Who is kin of whom is so in every replica, also of a key that another replica made a moment ago. */
 import { until } from '@countersign/testkit'
 import { afterEach, expect, it } from 'vitest'
-import { openRelay, type Relay } from '../../../../packages/store-mongodb/test/relay.js'
+import { openRelay, type Relay } from '../../stores/mongodb/relay.js'
 import { done, newDatabase, removeReplicas, startReplica } from './replicas.js'
 
 const relays: Relay[] = []

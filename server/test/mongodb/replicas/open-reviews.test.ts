@@ -55,7 +55,7 @@ function post(server: ShippedServer, path: string, key: string, body: object): P
 const ask = (server: ShippedServer, agent_id: string, key: string): Promise<Asked> =>
   post(server, '/v1/decisions', key, { agent_id, action: 'a' })
 
-/** Asks so often at each server, all at once. */
+/** Asks this number of times at each server, all at once. */
 async function race(
   servers: readonly ShippedServer[],
   times: number,

@@ -1,11 +1,11 @@
 import { leafHash } from '@countersign/audit-log'
 import type { AuditEntry } from '@countersign/contract'
-import { openMongoStore } from '@countersign/store-mongodb/open'
 import { until } from '@countersign/testkit'
 import { expect } from 'vitest'
-import type { MongoStore } from '../../../../packages/store-mongodb/test/inside.js'
+import { openMongoStore } from '#server/stores/mongodb/open'
 import { listAll } from '../../process/call.js'
 import { CHOSEN_KEY, type ShippedServer } from '../../process/shipped-server.js'
+import type { MongoStore } from '../../stores/mongodb/inside.js'
 import { LOAD_AGENT, type ReplicaLoad } from './replica-load.js'
 import { settledAccounts } from './replicas.js'
 
@@ -51,7 +51,7 @@ export async function expectWholeOutcome(url: string, server: ShippedServer, loa
   )
 }
 
-/** Each log goes from 0 on without a gap, each entry is what its leaf says, and whoever goes on does so behind the last. */
+/** Each log goes from 0 on without a gap, each entry is what its leaf says, and a process that goes on does so behind the last. */
 async function expectWholeLogs(url: string, entries: readonly AuditEntry[]): Promise<number> {
   const logs = new Map<string, number[]>()
   for (const entry of entries) {

@@ -1,9 +1,9 @@
 /** Operators of several replicas who change the same at once: each is told honestly what became of it. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { openMongoStore } from '@countersign/store-mongodb/open'
 import { stress, until } from '@countersign/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
+import { openMongoStore } from '#server/stores/mongodb/open'
 import { newDirectory, type ShippedServer } from '../../process/shipped-server.js'
 import { done, newDatabase, removeReplicas, startReplica, startThree, writeSharedPolicy } from './replicas.js'
 
@@ -19,7 +19,7 @@ it('of replicas that find the store empty one makes the first key', async () => 
     await Promise.all(directories.map((dataDir) => startReplica({ url, dataDir, env })))
     const left = directories.filter((dataDir) => existsSync(join(dataDir, 'bootstrap-key')))
     const store = await openMongoStore({ url })
-    expect([left.length, (await store.loadKeys()).length]).toEqual([1, 1])
+    expect([left.length, (await store.keys.load()).length]).toEqual([1, 1])
     await store.close()
     await removeReplicas()
   }

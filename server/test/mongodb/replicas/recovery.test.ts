@@ -1,10 +1,10 @@
 /** A replica that dies between the reservation and the record: another one finishes what it left, and nothing drifts. */
 import { SEED, seededRandom, until } from '@countersign/testkit'
 import { afterEach, expect, it } from 'vitest'
-import { type Command, type Fate, openRelay, type Relay } from '../../../../packages/store-mongodb/test/relay.js'
 import { micro } from '../../api/ledger-model/reference-money.js'
 import { startDriven } from '../../process/driven-server.js'
 import { newDirectory, type ShippedServer } from '../../process/shipped-server.js'
+import { type Command, type Fate, openRelay, type Relay } from '../../stores/mongodb/relay.js'
 import { expectWholeOutcome } from './outcome.js'
 import { ReplicaLoad } from './replica-load.js'
 import { ISSUER, newDatabase, POLICY, promisedOf, removeReplicas, startReplica, writeSharedPolicy } from './replicas.js'

@@ -1,14 +1,14 @@
 /** Servers as they are shipped, each in a process of its own and with a data directory of its own, on one database. */
 import { randomBytes } from 'node:crypto'
 import type { AccountKey } from '@countersign/contract'
-import { openMongoStore } from '@countersign/store-mongodb/open'
-import type { Store } from '@countersign/store-port/store'
 import { until } from '@countersign/testkit'
-import { dropDatabase, mongoUrl } from '../../../../packages/store-mongodb/test/open-mongo-store.js'
+import type { Store } from '#server/ports/store/store'
+import { openMongoStore } from '#server/stores/mongodb/open'
 import type { Answer } from '../../process/call.js'
 import { endChildren } from '../../process/child.js'
 import { nameOf, recompute, type StoredSpending } from '../../process/recomputed-accounts.js'
 import { newDirectory, removeDirectories, ShippedServer } from '../../process/shipped-server.js'
+import { dropDatabase, mongoUrl } from '../../stores/mongodb/open-mongo-store.js'
 
 export const ISSUER = 'https://decisions.example'
 
@@ -85,14 +85,14 @@ export async function settledAccounts(url: string): Promise<{ readonly stored: o
   const store = await openMongoStore({ url, nowMs: () => Date.now() + 60_000 })
   try {
     await store.recover(0)
-    const accounts = await everyItem((page) => store.listAccounts({ agents: null }, page))
+    const accounts = await everyItem((page) => store.accounts.list({ agents: null }, page))
     const balances = await store.ledger.balances(accounts)
     const stored = balances.map(({ spent, reserved }, i) => [
       nameOf({ ...(accounts[i] as AccountKey) }),
       { spent: String(spent), reserved: String(reserved) },
     ])
     const now = new Date().toISOString()
-    const decisions = await everyItem((page) => store.listDecisions({ agents: null, now }, page))
+    const decisions = await everyItem((page) => store.decisions.list({ agents: null, now }, page))
     const recomputed = recompute(decisions.map(({ decision }) => decision as unknown as StoredSpending))
     return { stored: Object.fromEntries(stored), recomputed }
   } finally {
@@ -109,7 +109,7 @@ export async function promisedOf(url: string, policy: string): Promise<bigint> {
 }
 
 type List<Item> = (
-  page: Parameters<Store['listPolicies']>[0],
+  page: Parameters<Store['policies']['list']>[0],
 ) => Promise<{ items: readonly Item[]; next: string | null }>
 
 async function everyItem<Item>(list: List<Item>): Promise<Item[]> {

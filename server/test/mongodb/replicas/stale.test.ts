@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '@countersign/testkit'
 import { afterEach, expect, it } from 'vitest'
-import { openRelay, type Relay } from '../../../../packages/store-mongodb/test/relay.js'
 import { RawConnection } from '../../process/raw-connection.js'
 import type { ShippedServer } from '../../process/shipped-server.js'
+import { openRelay, type Relay } from '../../stores/mongodb/relay.js'
 import { done, newDatabase, removeReplicas, startReplica } from './replicas.js'
 
 const relays: Relay[] = []

@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SEED, seededRandom, stress, until } from '@countersign/testkit'
 import { afterEach, expect, it } from 'vitest'
-import { openRelay, type Relay } from '../../../../packages/store-mongodb/test/relay.js'
 import type { ShippedServer } from '../../process/shipped-server.js'
+import { openRelay, type Relay } from '../../stores/mongodb/relay.js'
 import { expectWholeOutcome } from './outcome.js'
 import { ReplicaLoad, tally } from './replica-load.js'
 import { newDatabase, POLICY, removeReplicas, startReplica, writeSharedPolicy } from './replicas.js'
@@ -15,7 +15,7 @@ afterEach(async () => {
 })
 
 const CALLERS = 12
-/** While it is away another caller comes so often. */
+/** How often another caller comes while the store does not answer. */
 const ARRIVAL_MS = 50
 /** The second length is more than any call waits for the store. */
 const OUTAGES = [

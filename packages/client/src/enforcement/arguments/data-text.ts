@@ -1,6 +1,6 @@
 /**
- * Arguments as text, to tell calls apart: equal arguments have the same text, whatever the order of their members. What cannot be
- * written, such as something circular, has another text each time.
+ * Arguments as text, to distinguish calls: equal arguments have the same text, in any order of their members. If they cannot
+ * be written, as with a circle, the text is different each time.
  */
 export function textOfData(data: unknown): string {
   try {

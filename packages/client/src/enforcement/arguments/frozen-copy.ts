@@ -1,64 +1,56 @@
-/** The one deep copy: of questions, of the arguments of functions and tools, and of what Express has parsed. */
+/** The only deep copy: of questions, of arguments of functions and tools, and of what Express has parsed. */
 
-/** What a copy takes in addition to plain objects, arrays and primitive values, and what it refuses. */
+/** What a copy accepts in addition to plain objects, arrays and primitive values, and what it refuses. */
 export interface CopyRules {
-  /** Called for each value with its path and how many objects are around it. It throws for a value that may not be copied. */
+  /** Is called for each value with its path and the number of objects around it. Throws if the value may not be copied. */
   readonly check?: ((value: unknown, path: string, depth: number) => void) | undefined
-  /** Copies an object that is neither a plain object nor an array; undefined for one that may not be copied. */
+  /** Copies an object that is neither a plain object nor an array. Undefined if it may not be copied. */
   readonly copyOther?: ((value: object) => object | undefined) | undefined
-  /** Keeps a member `__proto__` as a member, for requests that go on to the app as their caller has sent them. Default: refused. */
+  /** Keeps a member `__proto__`, for requests that reach the app as their caller sent them. Default: refused. */
   readonly keepsProto?: true | undefined
 }
 
-/** Shared members are copied each time, so that a few objects could stand for more values than fit in memory. */
+/** Shared members are copied each time, so a few objects could become more values than fit in memory. */
 const MAX_VALUES = 1_000_000
 
-interface Progress {
-  readonly above: Set<object>
-  values: number
-}
-
 /**
- * A copy that nobody else has, frozen at every depth. Each member is read once, and no code of the value runs. An object without a
+ * Returns a new copy, frozen at every depth. Each member is read once, and no code of the value runs. An object without a
  * prototype stays one. As in JSON, a member that is undefined is left out, and there is one zero.
  *
  * @param path names the value in messages, as in `arguments`
- * @throws TypeError naming the path of what is not plain data: a function, a symbol, an instance of a class, an accessor, a hidden
- * member, a member named by a symbol, a member `__proto__`, an array with holes or members of its own, and what contains itself
- * @throws RangeError when it is nested so deep that the stack ends, or has more than a million values
+ * @throws TypeError naming the path of anything but plain data: a function, a symbol, an instance of a class, an accessor, a
+ * hidden member, a member named by a symbol, a member `__proto__`, an array with holes or extra members, and a circle
+ * @throws RangeError if it is nested too deep for the stack, or has more than a million values
  */
-export function frozenCopy<Value>(value: Value, path: string, rules: CopyRules = {}): Value {
-  return copyOf(value, path, rules, { above: new Set(), values: 0 }) as Value
-}
-
-function copyOf(value: unknown, path: string, rules: CopyRules, progress: Progress): unknown {
-  const { above } = progress
-  progress.values += 1
-  if (progress.values > MAX_VALUES) throw new RangeError(`more than ${MAX_VALUES} values`)
-  rules.check?.(value, path, above.size)
-  if (typeof value === 'function' || typeof value === 'symbol')
-    throw new TypeError(`${path} is a ${typeof value}, not plain data`)
-  if (typeof value !== 'object' || value === null) return value === 0 ? 0 : value
-  if (above.has(value)) throw new TypeError(`${path} contains itself`)
-  const isArray = Array.isArray(value) && Array.isArray(Object.getPrototypeOf(value))
-  if (!isArray && !isPlainObject(value)) {
-    const copy = rules.copyOther?.(value)
-    if (copy === undefined) throw new TypeError(`${path} is ${kindOf(value)}, not plain data`)
-    return copy
+export function frozenCopy<Value>(value: Value, path: string, { check, copyOther, keepsProto }: CopyRules = {}): Value {
+  const above = new Set<object>()
+  let values = 0
+  const copyOf = (given: unknown, at: string): unknown => {
+    values += 1
+    if (values > MAX_VALUES) throw new RangeError(`more than ${MAX_VALUES} values`)
+    check?.(given, at, above.size)
+    if (typeof given === 'function' || typeof given === 'symbol')
+      throw new TypeError(`${at} is a ${typeof given}, not plain data`)
+    if (typeof given !== 'object' || given === null) return given === 0 ? 0 : given
+    if (above.has(given)) throw new TypeError(`${at} contains itself`)
+    const isArray = Array.isArray(given) && Array.isArray(Object.getPrototypeOf(given))
+    if (!isArray && !isPlainObject(given)) {
+      const copy = copyOther?.(given)
+      if (copy === undefined) throw new TypeError(`${at} is ${kindOf(given)}, not plain data`)
+      return copy
+    }
+    above.add(given)
+    const copy: object = isArray ? [] : Object.create(Object.getPrototypeOf(given) && Object.prototype)
+    for (const [key, member] of membersOf(given, isArray, at)) {
+      if (member === undefined && !isArray) continue
+      // Code that assigns it, in a copy of an argument, would set the prototype.
+      if (key === '__proto__' && !keepsProto) throw new TypeError(`${at} has a member __proto__`)
+      Object.defineProperty(copy, key, { value: copyOf(member, `${at}.${key}`), enumerable: true })
+    }
+    above.delete(given)
+    return Object.freeze(copy)
   }
-  above.add(value)
-  const copy: Record<string, unknown> = isArray
-    ? ([] as never)
-    : Object.create(Object.getPrototypeOf(value) && Object.prototype)
-  for (const [key, member] of membersOf(value, isArray, path)) {
-    if (member === undefined && !isArray) continue
-    // Assigned by whoever copies an argument, it would become the prototype.
-    if (key === '__proto__' && !rules.keepsProto) throw new TypeError(`${path} has a member __proto__`)
-    const held = copyOf(member, `${path}.${key}`, rules, progress)
-    Object.defineProperty(copy, key, { value: held, enumerable: true })
-  }
-  above.delete(value)
-  return Object.freeze(copy)
+  return copyOf(value, path) as Value
 }
 
 /** Made by `{}`, by `Object.create(null)`, or by either in another realm. */
@@ -77,7 +69,7 @@ function membersOf(value: object, isArray: boolean, path: string): [name: string
     if (descriptor === undefined || !('value' in descriptor)) throw new TypeError(`${path}.${key} is an accessor`)
     if (!descriptor.enumerable) throw new TypeError(`${path}.${key} is hidden`)
     if (isArray && key !== String(members.length))
-      throw new TypeError(`${path} is an array with holes or with members of its own`)
+      throw new TypeError(`${path} is an array with holes or extra members`)
     members.push([key, descriptor.value])
   }
   if (isArray && members.length < (value as unknown[]).length) throw new TypeError(`${path} is an array with holes`)
@@ -89,7 +81,7 @@ function kindOf(value: object): string {
   return typeof name === 'string' && name !== '' ? `an instance of ${name}` : 'an object with a prototype'
 }
 
-/** Freezes what JSON was parsed to, at every depth. */
+/** Freezes parsed JSON at every depth. */
 export function deepFreeze(value: unknown): void {
   if (typeof value !== 'object' || value === null) return
   Object.freeze(value)

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { DeniedError } from '../../errors/denied-error.js'
-import { assertNoMissingPart, type NamedParts } from './missing-part.js'
+import { assertNoMissingPart } from './missing-part.js'
+
+type NamedParts = Parameters<typeof assertNoMissingPart>[0]
 
 function refusal(names: NamedParts): DeniedError | null {
   try {

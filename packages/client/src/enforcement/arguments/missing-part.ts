@@ -1,17 +1,13 @@
-/** A template makes `order:undefined` of a missing value, and `order:*` would match that. */
+/** If a value is missing, a template gives `order:undefined`, which `order:*` would match. */
 import { DeniedError } from '../../errors/denied-error.js'
 
 /** The names in a question. */
-export interface NamedParts {
-  readonly agent_id?: string | null | undefined
-  readonly action?: string | null | undefined
-  readonly resource?: string | null | undefined
-}
+export type TemplateField = 'agent_id' | 'action' | 'resource'
 
 /**
- * `undefined` anywhere, in any case; `null`, `NaN` and `Infinity` where a part ends with the word, so that `null-island` is a
- * name; and how JavaScript writes an object, a date that is none, and a function that nobody called. Each stops at what may
- * begin it, so that long texts cost no more than reading them.
+ * `undefined` anywhere, in any case; `null`, `NaN` and `Infinity` if a part ends with the word, so that `null-island` is a
+ * name; and the texts of JavaScript for an object, an invalid date and a function. Each pattern stops at its own beginning, so
+ * that long texts take linear time.
  */
 const MISSING = new RegExp(
   [
@@ -26,9 +22,11 @@ const MISSING = new RegExp(
 
 /**
  * @throws DeniedError (`question_refused`) naming the field and its part: the words `undefined`, `null`, `NaN` and `Infinity`,
- * `[object …]`, `Invalid Date`, the text of a function, and an empty part, between the colons of an agent or a resource, or between the dots of an action
+ * `[object …]`, `Invalid Date`, the text of a function, and an empty part, between the colons of an agent or a resource, or
+ * between the dots of an action
  */
-export function assertNoMissingPart({ agent_id, action, resource }: NamedParts): void {
+export function assertNoMissingPart(names: { readonly [Field in TemplateField]?: string | null | undefined }): void {
+  const { agent_id, action, resource } = names
   for (const [field, text] of Object.entries({ agent_id, action, resource })) {
     if (typeof text === 'string') assertWhole(field, text)
   }
@@ -45,8 +43,8 @@ function assertWhole(field: string, text: string): void {
 }
 
 /**
- * Addresses of IPv6 after a type: in brackets, or such as cannot be ids that stand on both sides of a missing one, because they
- * begin as addresses do and have a letter.
+ * IPv6 addresses after a type: in brackets, or such that they cannot be ids on both sides of a missing one, because they begin
+ * like addresses and contain a letter.
  */
 const GROUPS = '[\\da-f]{1,4}(?::[\\da-f]{1,4}){0,6}'
 const ADDRESS = new RegExp(
@@ -57,7 +55,7 @@ const ADDRESS = new RegExp(
 function hasEmptyPart(field: string, text: string): boolean {
   if (field === 'resource' && ADDRESS.test(text)) return false
   const parts = text.split(field === 'action' ? '.' : ':').map((part) => part.trim())
-  // Names of Amazon leave out what does not apply, as `arn:aws:s3:::bucket` does.
+  // Names of Amazon have empty parts, such as `arn:aws:s3:::bucket`.
   const mayBeEmptyWithin = field !== 'action' && parts[0] === 'arn'
   return mayBeEmptyWithin ? parts.at(-1) === '' : parts.includes('')
 }

@@ -1,4 +1,4 @@
-/** The policy that a trial of a guard makes for its canaries: it lets one call through, and outlives no next trial. */
+/** The policy for the canaries of a trial: it allows one call, and a later trial deletes it at the latest. */
 import type { CountersignClient } from '../../countersign-client.js'
 import { ApiError } from '../../errors/api-error.js'
 import type { Policy, Rule } from '../../wire.js'
@@ -9,10 +9,10 @@ const NAME = /^verifyGuard [0-9a-f-]{36}$/
 const DEAD_MS = 60 * 60 * 1000
 
 /**
- * Does the work while the policy stands. Whoever is killed meanwhile leaves one that has no more than one call to allow, of the
- * very question of its canary, and is deleted by a trial an hour later.
+ * Does the work while the policy exists. If the process is killed, the policy stays. It can allow one call with the question of
+ * the canary, and a trial after an hour deletes it.
  *
- * @throws TypeError when the canaries cannot have a policy
+ * @throws TypeError if the canaries cannot have a policy
  */
 export async function withCanaryPolicy<Result>(
   options: VerifyGuardOptions,
@@ -22,10 +22,10 @@ export async function withCanaryPolicy<Result>(
   if (admin === undefined) return work()
   const made = await admin.policies.create({
     name: `verifyGuard ${crypto.randomUUID()}`,
-    description: 'Made to try out a guard, for its canaries alone. To be deleted, where the trial was killed.',
+    description: 'Created by verifyGuard for its canaries. Delete it if the trial was killed.',
     priority: 1_000_000,
     rules: rulesFor(options),
-    // Before it is used and after, nothing runs by it again.
+    // It permits only one call.
     budget: { limit: 1, unit: 'calls', amount: 1, period: 'total' },
   })
   try {
@@ -36,7 +36,7 @@ export async function withCanaryPolicy<Result>(
   }
 }
 
-/** What denies comes first. */
+/** The denying rule comes first. */
 function rulesFor({ allowed, denied, review }: VerifyGuardOptions): [Rule, ...Rule[]] {
   const rules = [ruleFor('deny', denied), ruleFor('review', review), ruleFor('allow', allowed)]
   const [first, ...others] = rules.filter((rule) => rule !== undefined)
@@ -46,7 +46,7 @@ function rulesFor({ allowed, denied, review }: VerifyGuardOptions): [Rule, ...Ru
   return [first, ...others]
 }
 
-/** For the canary's own agent, action and resource, and for nothing that a pattern or a missing value would take in. */
+/** Only for the agent, action and resource of the canary: no patterns, and no missing value. */
 function ruleFor(effect: Rule['effect'], canary: GuardCanary | undefined): Rule | undefined {
   if (canary?.asked === undefined) return undefined
   const { agent_id, action, resource } = canary.asked
@@ -55,7 +55,7 @@ function ruleFor(effect: Rule['effect'], canary: GuardCanary | undefined): Rule 
   return effect === 'allow' ? { action, effect, conditions } : { action, effect, conditions, on_unknown: 'skip' }
 }
 
-/** Those of trials that cannot be in progress any more, by the clock of the decision point. */
+/** Deletes policies of trials that must have ended, by the clock of the decision point. */
 async function deleteDead(admin: CountersignClient, made: Policy): Promise<void> {
   const beforeMs = Date.parse(made.created_at) - DEAD_MS
   for await (const { id, name, created_at } of admin.policies.list()) {
@@ -63,7 +63,7 @@ async function deleteDead(admin: CountersignClient, made: Policy): Promise<void>
   }
 }
 
-/** Also when somebody else has deleted it meanwhile. */
+/** Succeeds also if it is already deleted. */
 async function deletePolicy(admin: CountersignClient, id: string): Promise<void> {
   await admin.policies.delete(id).catch((error: unknown) => {
     if (!ApiError.isInstance(error) || error.status !== 404) throw error

@@ -1,16 +1,17 @@
-/** Transports for trying out a guard: one that notes what is answered, and those of a decision point that is gone or mad. */
+/** Transports for trying out a guard: one that notes answers, and those of failed or wrong decision points. */
+import { ENDPOINTS } from '../../endpoints.js'
 import type { OpenTransport, Transport, TransportAnswer, TransportRequest } from '../../transport.js'
 import type { Decision } from '../../wire.js'
 import type { FaultName } from './guard-check.js'
 
-/** What went through one transport. */
+/** The traffic of one transport. */
 export class Hearing {
   /** How often a decision was asked for. */
   askCount = 0
-  /** Those that were answered, oldest first. */
+  /** The answers, oldest first. */
   readonly decisions: Pick<Decision, 'id' | 'effect' | 'status'>[] = []
 
-  /** The same transport, overheard. */
+  /** The same transport, and notes its traffic. */
   over(own: OpenTransport): OpenTransport {
     return (options) => {
       const transport = own(options)
@@ -29,7 +30,7 @@ export class Hearing {
   }
 }
 
-/** How a decision point can be gone. */
+/** How a decision point can fail. */
 export const FAULTS = {
   unreachable: async () => {
     throw new Error('connect ECONNREFUSED')
@@ -45,14 +46,14 @@ export const FAULTS = {
   other_agent: async (request) => answerOf(200, { ...permission(request), agent_id: 'agent:somebody-else' }),
 } as const satisfies Readonly<Record<FaultName, Transport['send']>>
 
-/** A transport that reaches nobody. */
+/** A transport without a decision point. */
 export function faultyTransport(fault: FaultName): OpenTransport {
   const stream = () => Promise.reject(new Error('a guard reads no stream'))
   return () => ({ send: FAULTS[fault], stream, close: () => undefined })
 }
 
 function isQuestion({ method, url }: TransportRequest): boolean {
-  return method === 'POST' && url.endsWith('/v1/decisions')
+  return method === 'POST' && url.endsWith(ENDPOINTS['decisions.decide'].path)
 }
 
 function decisionIn({ body }: TransportAnswer): Decision {
@@ -67,7 +68,7 @@ function answerOf(status: number, body: unknown): TransportAnswer {
   return { status, header: () => null, body: new TextEncoder().encode(JSON.stringify(body)) }
 }
 
-/** What a permission of the question would look like, were it one. */
+/** Looks like a permission of the question. */
 function permission({ body }: TransportRequest): object {
   const asked = JSON.parse(body ?? '{}') as Partial<Decision>
   return {

@@ -1,29 +1,29 @@
-/** What a trial of a guard is given, and what it says. */
+/** The options and the result of a trial of a guard. */
 import type { CountersignClient } from '../../countersign-client.js'
-import type { GuardRequest } from '../arguments/asked.js'
+import type { GuardRequest } from '../asking/asked.js'
 
-/** A harmless action behind the guard that is tried out. */
+/** A harmless action with the guard that is tried out. */
 export interface GuardCanary {
   /**
-   * Calls the guarded action once, wired with this client in place of your own. How it ends does not matter; what counts is
-   * whether the action ran.
+   * Calls the guarded action once, with this client in place of your own. It does not matter how the call ends, only whether
+   * the action ran.
    */
   attempt(client: CountersignClient): unknown
   /** How often the action itself has run so far. */
   runs(): number
-  /** What the guard asks, where `admin` is to make a policy for it: without `resource`, it asks about none. */
+  /** What the guard asks, if `admin` makes a policy for it. Without `resource`, it asks about none. */
   readonly asked?: (Pick<GuardRequest, 'action' | 'resource'> & { readonly agent_id: string }) | undefined
 }
 
-/** How the decision point is gone. */
+/** How the decision point fails. */
 export type FaultName = 'unreachable' | 'hanging' | 'error' | 'garbage' | 'unknown_effect' | 'other_agent'
 
 /**
- * - `allowed`: the action runs, once, when it is allowed; else nothing that follows would mean anything;
- * - `denied`, `review`: it does not run when it is denied, or awaits a review;
- * - `unreachable`, `hanging`, `error`, `garbage`, `unknown_effect`, `other_agent`: the one that is allowed does not run when
- *   the decision point cannot be reached, never answers, answers 500, no decision, one of an effect that does not exist, or
- *   one about another agent; and its caller is told in time.
+ * - `allowed`: the action runs once if it is allowed; otherwise the other checks mean nothing;
+ * - `denied`, `review`: the action does not run if it is denied, or awaits a review;
+ * - `unreachable`, `hanging`, `error`, `garbage`, `unknown_effect`, `other_agent`: the allowed action does not run if the
+ *   decision point cannot be reached, never answers, or answers with 500, with no decision, with an effect that does not exist,
+ *   or with a decision about another agent; and its caller gets an answer in time.
  */
 export type GuardCheckName = 'allowed' | 'denied' | 'review' | FaultName
 
@@ -34,12 +34,12 @@ export interface VerifyGuardOptions {
   readonly denied?: GuardCanary | undefined
   readonly review?: GuardCanary | undefined
   /**
-   * Makes a policy that denies, has reviewed and allows, once, only the questions of the canaries, and deletes it
-   * afterwards, with those of earlier trials that were killed. Needs `policies:read` and `policies:write`. Without it your own
-   * policies have to say so. Use an action and agents that nothing else asks for.
+   * Creates a policy only for the questions of the canaries, which denies, requires a review, and allows once. Deletes it
+   * afterwards, with those of earlier trials that were killed. Needs `policies:read` and `policies:write`. Without it, your own
+   * policies must decide so. Use an action and agents that nothing else asks for.
    */
   readonly admin?: CountersignClient | undefined
-  /** What has to pass. Default: every check. One that fails counts in any case. */
+  /** The checks that must pass. Default: all. A failed check counts in any case. */
   readonly required?: readonly GuardCheckName[] | undefined
   /** For each attempt, in milliseconds. Default 10,000. */
   readonly timeoutMs?: number | undefined
@@ -47,14 +47,14 @@ export interface VerifyGuardOptions {
 
 export interface GuardCheck {
   readonly name: GuardCheckName
-  /** `not_applicable`: it was not tried, or what happened says nothing. Never a pass. */
+  /** `not_applicable`: it was not tried, or the result says nothing. Never a pass. */
   readonly outcome: 'pass' | 'fail' | 'not_applicable'
   /** One sentence. */
   readonly detail: string
 }
 
 export interface GuardVerification {
-  /** True only when every required check passed and none failed. */
+  /** True only if every required check passed and none failed. */
   readonly ok: boolean
   readonly checks: readonly GuardCheck[]
 }

@@ -1,9 +1,9 @@
 import type { OpenTransport } from '../../transport.js'
-import { endsWithin } from '../settlement/ends-within.js'
+import { endsWithin, pause } from '../asking/giving-up.js'
 import { FAULTS, faultyTransport, Hearing } from './faulty-transports.js'
 import type { FaultName, GuardCanary, GuardCheck, GuardCheckName, VerifyGuardOptions } from './guard-check.js'
 
-/** What became of one attempt. */
+/** The result of one attempt. */
 interface Attempted {
   readonly runs: number
   readonly isInTime: boolean
@@ -11,15 +11,15 @@ interface Attempted {
 }
 
 export const FAULT_NAMES = Object.keys(FAULTS) as FaultName[]
-/** A person is not waited for. */
+/** Too short for a person to answer. */
 const REVIEW_MS = 1_000
-/** How long a faulty decision point is waited for, unless the guard has a limit of its own. */
+/** The time limit for a faulty decision point, unless the guard sets another one. */
 const FAULT_TIMEOUT_MS = 500
-/** What a guard started without waiting for its answer shows within this time. */
+/** The time in which an action shows that the guard started without waiting for an answer. */
 const LINGER_MS = 25
-/** For what is told that its client was closed. */
+/** The time for calls to learn that their client was closed. */
 const CLOSED_MS = 250
-/** Within which a new policy counts in every replica. */
+/** The time until a new policy counts in every replica. */
 const POLICY_MS = 3_000
 const POLICY_PAUSE_MS = 250
 
@@ -82,7 +82,7 @@ export class GuardTrial {
     return isInTime ? pass(name, 'it did not run') : fail(name, 'it did not run, and its caller had no answer in time')
   }
 
-  /** Nothing was answered that the check is about. */
+  /** The answers were not those that the check needs. */
   #unheard(name: GuardCheckName, runs: number, { askCount, decisions }: Hearing): GuardCheck {
     const answers = decisions.map(({ effect, status }) => `${effect} (${status})`).join(', ')
     if (runs > 0 && decisions.every(({ status }) => status !== 'authorized'))
@@ -91,7 +91,7 @@ export class GuardTrial {
     return notApplicable(name, `the decision point answered ${answers || 'nothing'}`)
   }
 
-  /** One attempt at your decision point; more where a policy has just been made. */
+  /** One attempt at your decision point; more after a policy was created. */
   async #ask(
     canary: GuardCanary,
     isMeant: (decision: Hearing['decisions'][number]) => boolean,
@@ -112,17 +112,17 @@ export class GuardTrial {
     const before = runsOf(canary)
     const attempt = (async () => canary.attempt(client))()
     const isInTime = await endsWithin(limitMs, attempt)
-    // Nobody is there to be told anything, or to answer late.
+    // A faulty decision point takes no settlements.
     if (faulty === undefined) await client.flush({ timeoutMs: limitMs })
     client.close()
-    // What still waits is told that the client was closed, which permits nothing either.
+    // Calls that still wait fail because the client was closed, which permits nothing either.
     await endsWithin(CLOSED_MS, attempt)
     await pause(LINGER_MS)
     await this.#withdraw(hearing)
     return { runs: runsOf(canary) - before, isInTime, hearing }
   }
 
-  /** Nobody should have to review a canary. */
+  /** Withdraws reviews, because no person should review a canary. */
   async #withdraw({ decisions }: Hearing): Promise<void> {
     const waiting = decisions.filter(({ status }) => status === 'awaiting_review')
     const withdrawals = waiting.map(({ id }) => this.#options.client.decisions.reject(id, { reason: 'a canary' }))
@@ -133,21 +133,10 @@ export class GuardTrial {
 function runsOf(canary: GuardCanary): number {
   const runs = canary.runs()
   if (typeof runs === 'number' && runs >= 0) return runs
-  throw new TypeError('runs has to say how often the action has run so far')
+  throw new TypeError('runs must say how often the action has run so far')
 }
 
-function pass(name: GuardCheckName, detail: string): GuardCheck {
-  return { name, outcome: 'pass', detail }
+const check = (outcome: GuardCheck['outcome']) => {
+  return (name: GuardCheckName, detail: string): GuardCheck => ({ name, outcome, detail })
 }
-
-function fail(name: GuardCheckName, detail: string): GuardCheck {
-  return { name, outcome: 'fail', detail }
-}
-
-function notApplicable(name: GuardCheckName, detail: string): GuardCheck {
-  return { name, outcome: 'not_applicable', detail }
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds))
-}
+const [pass, fail, notApplicable] = [check('pass'), check('fail'), check('not_applicable')] as const

@@ -1,4 +1,4 @@
-import { assertOptions } from '../../known-options.js'
+import { knownOptions } from '../../known-options.js'
 import { checkTimeout } from '../../options.js'
 import { withCanaryPolicy } from './canary-policy.js'
 import type { GuardCheckName, GuardVerification, VerifyGuardOptions } from './guard-check.js'
@@ -10,13 +10,13 @@ const CHECK_NAMES: readonly GuardCheckName[] = ['allowed', 'denied', 'review', .
 const TIMEOUT_MS = 10_000
 
 /**
- * Tries out a guard on your own set-up: whether what is denied, awaits a review, or has no decision point to answer for it is
- * really stopped. For a test, or at the start of a program.
+ * Tries out a guard in your own set-up: whether it really stops an action that is denied, that awaits a review, and that gets
+ * no valid answer. For a test, or at the start of a program.
  *
  * The canaries ask your decision point: decisions are recorded, and one is confirmed.
  *
  * @throws TypeError for faulty options
- * @throws ApiError, UnavailableError when `admin` could not make or delete its policy
+ * @throws ApiError, UnavailableError if `admin` could not create or delete its policy
  *
  * @example
  * let runs = 0
@@ -26,7 +26,7 @@ const TIMEOUT_MS = 10_000
  * Source: docs/enforcement.md "Verify your guard".
  */
 export async function verifyGuard(options: VerifyGuardOptions): Promise<GuardVerification> {
-  assertOptions('verifyGuard', options, ['client', 'allowed', 'denied', 'review', 'admin', 'required', 'timeoutMs'])
+  knownOptions('verifyGuard', options, ['client', 'allowed', 'denied', 'review', 'admin', 'required', 'timeoutMs'])
   const required = readRequired(options.required)
   for (const name of ['allowed', 'denied', 'review'] as const) assertCanary(name, options)
   const trial = new GuardTrial(options, checkTimeout('timeoutMs', options.timeoutMs ?? TIMEOUT_MS))
@@ -40,13 +40,13 @@ function readRequired(required: VerifyGuardOptions['required']): readonly GuardC
   if (required === undefined) return CHECK_NAMES
   if (Array.isArray(required) && required.length > 0 && required.every((name) => CHECK_NAMES.includes(name)))
     return required
-  throw new TypeError(`required has to name one or more of ${CHECK_NAMES.join(', ')}`)
+  throw new TypeError(`required must name one or more of ${CHECK_NAMES.join(', ')}`)
 }
 
 function assertCanary(name: 'allowed' | 'denied' | 'review', options: VerifyGuardOptions): void {
   const canary = options[name]
   if (canary === undefined && name !== 'allowed') return
   if (typeof canary?.attempt !== 'function' || typeof canary.runs !== 'function') {
-    throw new TypeError(`${name} has to be a canary, with attempt and runs`)
+    throw new TypeError(`${name} must be a canary, with attempt and runs`)
   }
 }

@@ -1,44 +1,26 @@
 /** Which tools a model is not shown, because they may never run. Hiding enforces nothing: the guard does, in each call. */
-import type { CountersignClient } from '../../countersign-client.js'
-import { warnOfFault } from '../operator-faults.js'
-import {
-  agentOfTool,
-  type CalledTool,
-  fixedActionOf,
-  type QuestionSettings,
-  type ToolMapping,
-} from './tool-question.js'
+import { warnOfFault } from '../reporting/operator-faults.js'
+import type { ToolGuard } from './tool-guard.js'
+import { agentOfTool, type CalledTool } from './tool-question.js'
 
-/** How long an answer counts, in milliseconds: a new policy shows its tools that late. */
+/** How long an answer counts, in milliseconds. A new policy shows its tools after that time at the latest. */
 const KNOWN_MS = 10_000
 
-interface Known {
-  readonly untilMs: number
-  readonly forbidden: Promise<ReadonlySet<string>>
-}
-
-/** Where the guard asks, whose tools these are. */
-interface AskingGuard<Call> extends QuestionSettings<Call> {
-  readonly client: Pick<CountersignClient, 'capabilities'>
-  readonly point: QuestionSettings<Call>['point'] & { readonly mode: 'enforce' | 'observe' }
-}
-
 export class HiddenTools<Call extends CalledTool> {
-  readonly #guard: AskingGuard<Call>
-  readonly #mappingOf: (tool: string) => ToolMapping<Call> | undefined
-  readonly #known = new Map<string, Known>()
+  readonly #guard: ToolGuard<Call, string>
+  /** Forbidden actions, by the question about them. */
+  readonly #known = new Map<string, { readonly untilMs: number; readonly forbidden: Promise<ReadonlySet<string>> }>()
 
-  constructor(guard: AskingGuard<Call>, mappingOf: (tool: string) => ToolMapping<Call> | undefined) {
+  constructor(guard: ToolGuard<Call, string>) {
     this.#guard = guard
-    this.#mappingOf = mappingOf
   }
 
   /**
-   * All tools but those that the guard takes none of, and those whose action is denied to the agent whatever it is about. Where
-   * nobody knows the latter, they are not hidden.
+   * All tools except those that the guard never asks about, and those whose action is denied to the agent in every case.
+   * If the decision point gives no answer, the latter are not hidden.
    *
-   * @param call what `agentId` reads the agent from: of no tool yet
-   * @param agentId in place of the guard's, where it depends on more than the guard
+   * @param call for the function `agentId`: a call of no tool yet
+   * @param agentId in place of the guard's, if it depends on more than the guard
    */
   async without<Tool>(tools: readonly Tool[], call: Call, agentId = this.#guard.agentId): Promise<Tool[]> {
     if (this.#guard.point.mode === 'observe') return [...tools]
@@ -55,15 +37,15 @@ export class HiddenTools<Call extends CalledTool> {
     }
   }
 
-  /** Null where the guard takes none; undefined where it depends on the call, and for tools of the model's provider. */
+  /** Null if the guard never asks about the tool; undefined if it depends on the call, and for tools of the model's provider. */
   #actionOf(name: unknown): string | null | undefined {
     if (typeof name !== 'string') return undefined
-    const mapping = this.#mappingOf(name)
-    const fixed = fixedActionOf(mapping)
-    if (fixed !== undefined || typeof mapping === 'function' || typeof Object(mapping).action === 'function')
-      return fixed
+    const mapping = this.#guard.mappingOf(name)
+    const action = typeof mapping === 'object' ? mapping.action : mapping
+    if (typeof action === 'string') return action
+    if (typeof action === 'function') return undefined
     try {
-      return this.#guard.point.actionOf(name)
+      return this.#guard.actionOf(name)
     } catch {
       return null
     }
@@ -83,12 +65,8 @@ export class HiddenTools<Call extends CalledTool> {
 
   async #ask(agent_id: string | undefined, actions: readonly string[]): Promise<ReadonlySet<string>> {
     if (actions.length === 0) return new Set()
-    const { data } = await this.#guard.client.capabilities({
-      ...(agent_id !== undefined && { agent_id }),
-      actions: [...actions],
-    })
-    return new Set(
-      data.filter(({ effects }) => effects.every((effect) => effect === 'deny')).map(({ action }) => action),
-    )
+    const { data } = await this.#guard.client.capabilities({ agent_id, actions: [...actions] })
+    const forbidden = data.filter(({ effects }) => effects.every((effect) => effect === 'deny'))
+    return new Set(forbidden.map(({ action }) => action))
   }
 }

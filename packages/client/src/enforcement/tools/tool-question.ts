@@ -1,71 +1,69 @@
-/** How a tool call becomes a question: by what the developer says of each tool, and by nothing that a model says of itself. */
-import { assertOptions } from '../../known-options.js'
-import type { GuardRequest } from '../arguments/asked.js'
+/** Turns the call of a tool into a question: by what the developer says of each tool, and by nothing that a model says. */
+import { knownOptions } from '../../known-options.js'
+import { heldData, heldOrRefused } from '../arguments/held-data.js'
+import type { GuardRequest } from '../asking/asked.js'
 import { atOnce } from '../at-once.js'
-import { noteFaultPlace } from '../fault-place.js'
+import { noteFaultPlace } from '../reporting/operator-faults.js'
+import { MAPPED_MEMBERS, type MappedCall, type ToolArguments, type ToolGuard, type ToolMapping } from './tool-guard.js'
 
-/** The arguments by name, after the schema of the tool. A tool of plain text has one, `input`. */
-export type ToolArguments = Readonly<Record<string, unknown>>
-
-/** What a mapping can read in addition to the arguments; each integration adds what its framework knows of a call. */
+/** What every call has. Each integration adds what its framework knows about a call, for mappings to read. */
 export interface CalledTool {
   readonly name: string
+  /** The id of the call, if the model gave one. */
+  readonly id?: string | undefined
 }
 
-/** What a tool call is about. */
-export interface MappedCall {
-  /** Without one it is as the option `unmapped` says. */
-  readonly action?: string | undefined
-  /** Null for none; a value that is missing is a deny. */
-  readonly resource?: string | null
-  /** Plain JSON. */
-  readonly context?: Readonly<Record<string, unknown>> | null
-}
-
-/** Written as a method, so that a function may name the types of its own arguments. */
-type FromCall<Value, Call> = { of(args: ToolArguments, call: Call): Value }['of']
-
-/** Each member by a value, or by a function of the call. */
-export type MappedMembers<Call> = {
-  readonly [Member in keyof MappedCall]: MappedCall[Member] | FromCall<MappedCall[Member], Call>
-}
-
-/**
- * How the call of a tool maps to what it is about: the action alone, member by member, or all of it by one function. A
- * function that throws or gives a promise is a deny. The same call has to map to the same.
- */
-export type ToolMapping<Call> = string | MappedMembers<Call> | FromCall<MappedCall, Call>
-
-/** The acting agent of a call: a name, or a function that reads it where the app has put it. */
-export type AgentIdOfCall<Call> = string | { of(call: Call): unknown }['of']
+/** How a guard turns calls into questions. */
+type Asks<Call> = Pick<ToolGuard<Call, string>, 'agentId' | 'mappingOf' | 'actionOf'>
 
 const MAPPED = 'the mapping of a tool'
 
-export const MAPPED_MEMBERS = ['action', 'resource', 'context'] as const satisfies readonly (keyof MappedCall)[]
-
-/** What calls are turned into questions by. */
-export interface QuestionSettings<Call> {
-  readonly point: { actionOf(tool: string, mapped?: string): string }
-  /** Undefined: the client's own. */
-  readonly agentId: AgentIdOfCall<Call> | undefined
+export interface PreparedCall {
+  /** For `admit`. @throws what kept the call from being mapped */
+  readonly request: () => GuardRequest
+  /** The arguments to run with: a new copy each time, because a tool may change what it is given. */
+  readonly toRun: () => unknown
+  /** The question and the frozen arguments; null if the call could not be mapped. */
+  readonly question: { readonly request: GuardRequest; readonly args: unknown } | null
 }
 
 /**
- * The question about a call of a tool, for `admit`.
+ * Maps a call to its question. Whatever keeps it from that is thrown by `request`, and never here.
  *
- * @throws what the mapping throws, a TypeError for an invalid question, and a DeniedError (`unmapped`)
+ * @param parse gives the mapping the arguments as the tool will have them, if they have not passed its schema yet
  */
-export function questionOfTool<Call extends CalledTool>(
-  { point, agentId }: QuestionSettings<Call>,
-  mapping: ToolMapping<Call> | undefined,
-  args: unknown,
+export async function prepareToolCall<Call extends CalledTool>(
+  guard: Asks<Call>,
   call: Call,
-): GuardRequest {
+  args: unknown,
+  parse?: (args: unknown) => unknown,
+): Promise<PreparedCall> {
+  try {
+    const take = heldOrRefused(() => heldData(args, 'arguments'))
+    // Without a schema nothing is awaited, so the caller cannot change `call` before it is mapped.
+    const request = questionOf(guard, parse ? await parse(take()) : take(), call)
+    return {
+      request: () => request,
+      toRun: () => structuredClone(take()),
+      question: { request, args: take() },
+    }
+  } catch (error) {
+    const request = (): never => {
+      throw error
+    }
+    // In the mode `observe` it runs with what it was given.
+    return { request, toRun: () => args, question: null }
+  }
+}
+
+/** @throws what the mapping throws, a TypeError for an invalid question, and a DeniedError (`unmapped`) */
+function questionOf<Call extends CalledTool>(guard: Asks<Call>, args: unknown, call: Call): GuardRequest {
   const place = `the tool ${call.name}`
   try {
-    const { action, resource, context } = mapped(mapping ?? {}, namedArguments(args), call)
-    const agent_id = agentOfTool(agentId, call)
-    const request = { agent_id, action: point.actionOf(call.name, action), resource, context } as GuardRequest
+    const named = (typeof args === 'object' && args !== null ? args : { input: args }) as ToolArguments
+    const { action, resource, context } = mapped(guard.mappingOf(call.name) ?? {}, named, call)
+    const agent_id = agentOfTool(guard.agentId, call)
+    const request = { agent_id, action: guard.actionOf(call.name, action), resource, context } as GuardRequest
     noteFaultPlace(request, place)
     return request
   } catch (error) {
@@ -74,25 +72,10 @@ export function questionOfTool<Call extends CalledTool>(
   }
 }
 
-/** The action of every call of a tool, where it does not depend on the call. */
-export function fixedActionOf<Call>(mapping: ToolMapping<Call> | undefined): string | undefined {
-  const action = typeof mapping === 'object' ? mapping.action : mapping
-  return typeof action === 'string' ? action : undefined
-}
-
-/** @throws TypeError for a mapping that could never map */
-export function checkToolMapping(tool: string, mapping: unknown): void {
-  if (typeof mapping === 'string' || typeof mapping === 'function') return
-  assertOptions(`the mapping of ${tool}`, mapping, MAPPED_MEMBERS)
-  const { resource } = { resource: null, ...(mapping as MappedMembers<never>) }
-  if (resource === undefined) throw new TypeError(`the resource of ${tool} is missing: null stands for none`)
-}
-
 function mapped<Call>(mapping: ToolMapping<Call>, args: ToolArguments, call: Call): MappedCall {
   if (typeof mapping === 'string') return { action: mapping }
   const given = typeof mapping === 'function' ? atOnce(MAPPED, mapping(args, call)) : mapping
-  assertOptions('a mapped call', given, MAPPED_MEMBERS)
-  const members = Object.entries(given).map(([name, from]) => {
+  const members = Object.entries(knownOptions('a mapped call', given, MAPPED_MEMBERS)).map(([name, from]) => {
     const value = typeof from === 'function' ? atOnce(MAPPED, from(args, call)) : from
     if (name === 'resource' && value === undefined) throw new TypeError('resource is missing: null stands for none')
     return [name, value]
@@ -100,14 +83,10 @@ function mapped<Call>(mapping: ToolMapping<Call>, args: ToolArguments, call: Cal
   return Object.fromEntries(members)
 }
 
-/** @throws TypeError where the function gives none */
-export function agentOfTool<Call>(agentId: AgentIdOfCall<Call> | undefined, call: Call): string | undefined {
+/** The agent of a call; undefined for the client's own. @throws TypeError if the function returns none */
+export function agentOfTool<Call>(agentId: ToolGuard<Call, string>['agentId'], call: Call): string | undefined {
   if (typeof agentId !== 'function') return agentId
   const agent_id = atOnce('agentId', agentId(call))
   if (typeof agent_id === 'string') return agent_id
-  throw new TypeError('agent_id is missing: agentId has to give a string')
-}
-
-function namedArguments(args: unknown): ToolArguments {
-  return typeof args === 'object' && args !== null ? (args as ToolArguments) : { input: args }
+  throw new TypeError('agent_id is missing: agentId must return a string')
 }

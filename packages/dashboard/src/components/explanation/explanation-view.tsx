@@ -6,17 +6,18 @@ import { PolicyLink } from '../object-links'
 import classes from './explanation.module.css'
 import { FailedConditions } from './failed-conditions'
 import { Fold } from './fold'
+import { HeldConditions } from './held-conditions'
 import { quietRuns } from './quiet-runs'
 
 export interface ExplanationViewProps {
   readonly explanation: Pick<Explanation, 'policies' | 'nearest_miss'>
-  /** The policy that is not stored: it has no page. */
+  /** The id of the policy that is not stored: it has no page to link to. */
   readonly draftId?: string
 }
 
-/** Every policy and rule that was tried, with what was expected and what was there. What took no part is folded. */
+/** Shows every policy and rule evaluated, with expected and actual values. Policies and rules that did not apply are folded. */
 export function ExplanationView({ explanation: { policies, nearest_miss }, draftId }: ExplanationViewProps) {
-  if (policies.length === 0) return <Text className="quiet">No policy was asked.</Text>
+  if (policies.length === 0) return <Text className="quiet">No policy was evaluated.</Text>
   const common = { nearestMiss: nearest_miss, draftId }
   return (
     <Stack gap="sm">
@@ -26,7 +27,7 @@ export function ExplanationView({ explanation: { policies, nearest_miss }, draft
         ) : (
           <Fold
             key={run.folded[0]?.policy_id}
-            title={`${counted(run.folded.length, 'policy', 'policies')} without a say`}
+            title={`${counted(run.folded.length, 'policy', 'policies')} that did not apply`}
           >
             {() => (
               <Stack gap="sm">
@@ -54,7 +55,7 @@ function Policy({ policy, nearestMiss, draftId }: PolicyProps) {
   const missed = nearestMiss?.policy_id === policy_id ? nearestMiss.rule : null
   return (
     <section className={classes.policy} data-decided={decided || undefined} aria-label={`Policy ${visibleText(name)}`}>
-      <Group gap="xs" justify="space-between" align="baseline">
+      <Group gap="xs" justify="space-between" align="baseline" className={classes.head}>
         <Title order={3} size="h4" className={classes.name}>
           {isDraft ? visibleText(name) : <PolicyLink id={policy_id} name={name} />}
         </Title>
@@ -97,8 +98,8 @@ function PolicyResult({ policy: { result, agents } }: { readonly policy: PolicyE
   }
 }
 
-/** Rules count from 1 here, as in the sentence above and as people count. */
-function Rule({ rule: { rule, effect, result, ...failed }, isNearest }: RuleProps) {
+/** Rules are numbered from 1 here, as in the summary of the decision. */
+function Rule({ rule: { rule, effect, result, ...conditions }, isNearest }: RuleProps) {
   return (
     <div
       className={classes.rule}
@@ -115,7 +116,8 @@ function Rule({ rule: { rule, effect, result, ...failed }, isNearest }: RuleProp
           </span>
         )}
       </Group>
-      <FailedConditions {...failed} />
+      <FailedConditions {...conditions} />
+      <HeldConditions {...conditions} />
     </div>
   )
 }

@@ -3,14 +3,14 @@ import { visibleText } from '../invisible'
 import { jsonText } from '../json/json-view'
 import classes from './explanation.module.css'
 
-/** Each condition that did not hold: what it wanted, and what there was. */
+/** Lists each condition that failed, with its expected and its actual value. */
 export function FailedConditions({
   failed,
   failed_omitted: omitted = 0,
 }: Pick<RuleExplanation, 'failed' | 'failed_omitted'>) {
   if (failed.length === 0 && omitted === 0) return null
   return (
-    <ul className={classes.failed}>
+    <ul className={classes.conditions}>
       {failed.map((condition) => (
         <li key={JSON.stringify(condition)}>
           <code>
@@ -32,14 +32,18 @@ export function FailedConditions({
 }
 
 function Actual({ actual, found, redacted }: FailedCondition) {
-  if (redacted) return <strong>not shown: your key lacks agents:read</strong>
+  if (redacted) return <NotShown />
   if (found === 'missing') return <strong>missing</strong>
   if (found !== undefined)
     return <strong>{found === 'null' ? 'null' : `of type ${found}`}, which cannot be compared</strong>
   return <code className={classes.actual}>{actual === null ? 'missing' : valueText(actual)}</code>
 }
 
-/** On one line. Long values come shortened from the server. */
-function valueText(value: FailedCondition['expected']): string {
+/** Writes a value on one line. The server has already shortened long values. */
+export function valueText(value: FailedCondition['expected']): string {
   return typeof value === 'object' && value !== null ? visibleText(JSON.stringify(value)) : jsonText(value)
+}
+
+export function NotShown() {
+  return <strong>not shown: your key is missing agents:read</strong>
 }

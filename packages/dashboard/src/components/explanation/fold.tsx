@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from 'react'
 import classes from './explanation.module.css'
 
-/** What few people want to see, behind its name. It is made when it is opened first. */
+/** A detail that few readers need. Its content is mounted when it is first opened. */
 export function Fold({ title, children }: { readonly title: string; readonly children: () => ReactNode }) {
   const [isOpen, setOpen] = useState(false)
   return (

@@ -1,7 +1,7 @@
-/** Something to be shown, or neighbours that can be folded together. */
+/** One item to show, or adjacent items to fold together. */
 export type Run<Item> = { readonly shown: Item } | { readonly folded: readonly Item[] }
 
-/** Puts neighbours that are quiet together. The order stays. */
+/** Groups adjacent quiet items. The order is kept. */
 export function quietRuns<Item>(items: readonly Item[], isQuiet: (item: Item) => boolean): Run<Item>[] {
   const runs: Run<Item>[] = []
   let folded: Item[] = []

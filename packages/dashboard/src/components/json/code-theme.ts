@@ -1,4 +1,4 @@
-/** How JSON looks in an editor, in the colours of the pages. */
+/** How JSON looks in an editor. */
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language'
 import type { Extension } from '@codemirror/state'
 import { EditorView } from '@codemirror/view'
@@ -49,9 +49,11 @@ const look = EditorView.theme({
     background: 'var(--soft) !important',
     color: 'var(--quiet) !important',
   },
+  // Many fonts lack the default character.
+  '.cm-collapsedLines:before, .cm-collapsedLines:after': { content: '"⋯" !important' },
 })
 
-/** What every editor has. Long lines wrap. */
+/** The extensions that every editor has. */
 export function codeTheme(isDark: boolean): Extension {
   return [
     look,

@@ -1,4 +1,4 @@
-/** Two texts as one, with what was removed and what was added. */
+/** Shows two texts in one view, with removed and added lines. */
 import { json } from '@codemirror/lang-json'
 import { unifiedMergeView } from '@codemirror/merge'
 import { EditorState } from '@codemirror/state'

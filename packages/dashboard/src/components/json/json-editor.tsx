@@ -1,4 +1,4 @@
-/** An editor of a JSON text. It is large: only pages that are loaded when they are opened import it. */
+/** An editor for JSON. Its code is large, so that only lazily loaded pages import it. */
 import { autocompletion, type CompletionSource } from '@codemirror/autocomplete'
 import { json, jsonLanguage } from '@codemirror/lang-json'
 import { lintGutter, setDiagnostics } from '@codemirror/lint'
@@ -11,14 +11,14 @@ import { codeTheme } from './code-theme'
 import classes from './json-editor.module.css'
 import type { TextRange } from './json-tree'
 
-/** What is wrong with a part of the text. */
+/** An error or a warning about a part of the text. */
 export interface TextProblem extends TextRange {
   readonly severity: 'error' | 'warning'
   readonly message: string
 }
 
 export interface JsonEditorHandle {
-  /** Selects a part of the text, and scrolls to it. */
+  /** Selects a part of the text and scrolls to it. */
   show(range: TextRange, options?: { readonly isFocused: boolean }): void
 }
 
@@ -27,7 +27,7 @@ export interface JsonEditorProps {
   readonly text: string
   readonly onChange: (text: string) => void
   readonly problems?: readonly TextProblem[]
-  /** Has to stay the same one. */
+  /** Read once, when the editor is created. */
   readonly complete?: CompletionSource
   /** For Ctrl+S or ⌘S. */
   readonly onSave?: () => void
@@ -46,7 +46,7 @@ export function JsonEditor(props: JsonEditorProps) {
   const latest = useRef(props)
   latest.current = props
 
-  // What changes later is given to the editor by the effects below.
+  // The effects below update the editor later.
   // biome-ignore lint/correctness/useExhaustiveDependencies: an editor is made once
   useEffect(() => {
     const made = new EditorView({
@@ -74,7 +74,7 @@ export function JsonEditor(props: JsonEditorProps) {
 
   useEffect(() => view.current?.dispatch({ effects: theme.reconfigure(codeTheme(isDark)) }), [theme, isDark])
 
-  // At once: what is typed between a rendering and a later effect would be taken back.
+  // A layout effect: a later effect would undo what was typed since the rendering.
   useLayoutEffect(() => {
     const state = view.current?.state
     if (state !== undefined && state.doc.toString() !== text)
@@ -111,7 +111,7 @@ function save({ onSave }: JsonEditorProps): boolean {
   return true
 }
 
-/** The part in the middle that differs: the cursor stays where it is, and undo takes back just that. */
+/** Returns the differing part in the middle, so that the cursor keeps its place and undo reverts only this change. */
 function changeBetween(before: string, after: string) {
   const most = Math.min(before.length, after.length)
   let from = 0

@@ -1,8 +1,8 @@
-/** Where things stand in a JSON text. A text that is not complete yet has a tree too. */
+/** Finds places in a JSON text. An incomplete text has a tree too. */
 import { jsonLanguage } from '@codemirror/lang-json'
 import type { SyntaxNode } from '@lezer/common'
 
-/** Keys and indexes from the outermost value to a place. */
+/** The keys and indexes that lead from the outermost value to a place. */
 export type JsonPath = readonly (string | number)[]
 
 export interface TextRange {
@@ -12,21 +12,19 @@ export interface TextRange {
 
 const VALUES = new Set(['Object', 'Array', 'String', 'Number', 'True', 'False', 'Null'])
 
-/** Many places of one text are looked up one after another. */
+/** Cached, because callers look up many places of the same text. */
 let latest: { readonly text: string; readonly root: SyntaxNode | null } | null = null
 
-/** The outermost value; null for a text without one. */
+/** Returns the outermost value; null for a text without one. */
 export function rootOf(text: string): SyntaxNode | null {
   if (latest?.text !== text) latest = { text, root: valuesIn(jsonLanguage.parser.parse(text).topNode)[0] ?? null }
   return latest.root
 }
 
-/** The items of an array. */
 export function valuesIn(node: SyntaxNode): SyntaxNode[] {
   return childrenOf(node).filter(({ name }) => VALUES.has(name))
 }
 
-/** The members of an object. */
 export function propertiesIn(node: SyntaxNode): SyntaxNode[] {
   return childrenOf(node).filter(({ name }) => name === 'Property')
 }
@@ -35,13 +33,13 @@ export function valueIn(property: SyntaxNode): SyntaxNode | null {
   return valuesIn(property)[0] ?? null
 }
 
-/** The key of a member, as it is meant: without quotes and escapes. */
+/** Returns the key of a member, without quotes and escapes. */
 export function keyOf(text: string, property: SyntaxNode): string {
   const name = property.getChild('PropertyName')
   return name === null ? '' : stringAt(text, name)
 }
 
-/** What a string token stands for; of one that is not complete, its text. */
+/** Returns the value of a string token; for an incomplete one, its text. */
 function stringAt(text: string, { from, to }: TextRange): string {
   const token = text.slice(from, to)
   try {
@@ -55,7 +53,7 @@ export function propertyNamed(text: string, object: SyntaxNode, key: string): Sy
   return propertiesIn(object).find((property) => keyOf(text, property) === key) ?? null
 }
 
-/** The value at a path; null when there is none. */
+/** Returns the value at a path; null when there is none. */
 export function nodeAt(text: string, path: JsonPath): SyntaxNode | null {
   let node = rootOf(text)
   for (const step of path) {
@@ -72,7 +70,7 @@ function childAt(text: string, node: SyntaxNode, step: string | number): SyntaxN
   return property && valueIn(property)
 }
 
-/** The path of a node: that of the value around it, for a key or a member without a value. */
+/** Returns the path of a node. A key, and a member without a value, have the path of the surrounding value. */
 export function pathOf(text: string, node: SyntaxNode): JsonPath {
   const path: (string | number)[] = []
   for (let at: SyntaxNode | null = node; at !== null; at = at.parent) {
@@ -86,7 +84,7 @@ export function pathOf(text: string, node: SyntaxNode): JsonPath {
   return path
 }
 
-/** The steps of a JSON pointer (RFC 6901). */
+/** Returns the steps of a JSON pointer (RFC 6901). */
 export function stepsOf(pointer: string): string[] {
   if (pointer === '') return []
   return pointer
@@ -96,10 +94,10 @@ export function stepsOf(pointer: string): string[] {
 }
 
 /**
- * The token that a JSON pointer is about, which is what gets underlined: a plain value, or the key of a list or an object.
- * For a place that is missing, the nearest one around it.
+ * Returns the token to underline for a JSON pointer: a plain value, or the key of a list or an object. For a missing place,
+ * that is the nearest token around it.
  *
- * @param about whether the key is what matters, or its value
+ * @param about whether the problem is about the key or about its value
  */
 export function rangeOfPointer(text: string, pointer: string, about: 'key' | 'value'): TextRange {
   const root = rootOf(text)
@@ -124,7 +122,7 @@ export function rangeOfPointer(text: string, pointer: string, about: 'key' | 'va
   return firstLineOf(text, node)
 }
 
-/** All of the value at a JSON pointer; the whole text when there is none. */
+/** Returns the range of the whole value at a JSON pointer; the whole text when there is none. */
 export function rangeOfValue(text: string, pointer: string): TextRange {
   const { from, to } = nodeAt(text, stepsOf(pointer)) ?? { from: 0, to: text.length }
   return { from, to }

@@ -1,7 +1,7 @@
 import { visibleText } from '../invisible'
 import classes from './json-view.module.css'
 
-/** A JSON value as indented text. A character that cannot be seen is shown as its escape. */
+/** Writes a JSON value as indented text, with escapes for invisible characters. */
 export function jsonText(value: unknown): string {
   return visibleText(JSON.stringify(value, null, 2))
 }

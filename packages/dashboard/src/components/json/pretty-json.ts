@@ -1,11 +1,11 @@
-/** As wide as an editor is beside its form. */
+/** The width of an editor beside its form, in characters. */
 const WIDTH = 52
 const STEP = '  '
 
 /**
- * JSON as people write policies: what fits into a line stands in one.
+ * Formats JSON as people write policies: a value that fits on one line stays on one line.
  *
- * @param used how much of the first line is taken
+ * @param used how many characters of the first line are taken
  */
 export function prettyJson(value: unknown, indent = '', used = indent.length): string {
   const short = oneLine(value)
@@ -23,7 +23,7 @@ export function prettyJson(value: unknown, indent = '', used = indent.length): s
   return `${open}\n${lines.map((line) => inner + line).join(',\n')}\n${indent}${close}`
 }
 
-/** The members of a whole document have lines of their own. */
+/** Each member of the outermost object has its own line. */
 function isOuter(value: object, indent: string): boolean {
   return indent === '' && !Array.isArray(value)
 }

@@ -1,12 +1,12 @@
 import type { TextProblem } from './json-editor'
 import type { ReadText } from './read-text'
 
-/** The first fault of a text that the server could not read. */
+/** Returns the first syntax error of a text. */
 export function syntaxProblem(
   text: string,
   { offset, what }: Extract<ReadText, { ok: false }>,
 ): TextProblem & { readonly pointer: null } {
-  // A fault at the end of the text is underlined at what comes before it.
+  // An error at the end of the text underlines the last character.
   const from = Math.min(offset, Math.max(0, text.trimEnd().length - 1))
   return { severity: 'error', pointer: null, from, to: Math.min(from + 1, text.length), message: sentence(what) }
 }

@@ -1,4 +1,4 @@
-/** A request to try: who, what, to what, and what is known about it. */
+/** A form for a request to simulate. */
 import type { DecisionDetail } from '@countersign/contract'
 import { Button, Group, Input, Stack, Text, TextInput } from '@mantine/core'
 import { type FormEvent, type ReactNode, useMemo } from 'react'
@@ -10,12 +10,12 @@ import { readText } from '../json/read-text'
 import { syntaxProblem } from '../json/syntax-problem'
 import classes from './simulator.module.css'
 
-/** A request as it is typed. */
+/** A request as the user types it. */
 export interface RequestDraft {
   readonly agent_id: string
   readonly action: string
   readonly resource: string
-  /** JSON; empty for none. */
+  /** JSON; empty for no context. */
   readonly context: string
 }
 
@@ -25,7 +25,7 @@ export function requestOf({ agent_id, action, resource, context }: DecisionDetai
   return { agent_id, action, resource: resource ?? '', context: prettyJson(context ?? {}) }
 }
 
-/** The request as JSON. The context is as it was written. */
+/** Writes the request as JSON, with the context unchanged. */
 export function requestText({ agent_id, action, resource, context }: RequestDraft): string {
   const members = [
     `"agent_id": ${JSON.stringify(agent_id)}`,
@@ -48,9 +48,9 @@ export interface RequestFormProps {
   readonly onSubmit: () => void
   readonly submit: string
   readonly isBusy: boolean
-  /** Why the request cannot be tried now. */
+  /** Why the request cannot be simulated now. */
   readonly obstacle?: string | null
-  /** Of the last try. */
+  /** The error of the last simulation. */
   readonly error: unknown
   readonly children?: ReactNode
 }
@@ -101,7 +101,7 @@ export function RequestForm(props: RequestFormProps) {
             {submit}
           </Button>
           <Text size="sm" className="quiet">
-            {obstacle ?? 'Nothing is stored, no permit is made.'}
+            {obstacle ?? 'Nothing is stored, and no permit is issued.'}
           </Text>
         </Group>
       </Stack>
@@ -109,7 +109,7 @@ export function RequestForm(props: RequestFormProps) {
   )
 }
 
-/** What the answer says of members of the request, by their pointer in it. */
+/** Returns the errors of the response by the pointer of their field in the request. */
 function requestErrors(error: unknown): ReadonlyMap<string, string> {
   const errors = error instanceof ApiError ? (error.problem?.errors ?? []) : []
   return new Map(

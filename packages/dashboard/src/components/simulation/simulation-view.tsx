@@ -1,4 +1,4 @@
-/** What a request would be answered, and why. */
+/** The result of a simulated request, and the reasons for it. */
 import type { DecisionBudget, Explanation, SimulateResponse } from '@countersign/contract'
 import { Group, Stack, Table, Text, Title } from '@mantine/core'
 import { Amount } from '../amount'
@@ -11,7 +11,7 @@ import classes from './simulator.module.css'
 
 export interface SimulationViewProps {
   readonly answer: SimulateResponse
-  /** The policy of the answer that is not stored. */
+  /** The id of the policy that is not stored. */
   readonly draftId?: string
 }
 
@@ -34,7 +34,7 @@ export function SimulationView({ answer, draftId }: SimulationViewProps) {
       {budgets.length > 0 && (
         <section aria-label="Budgets">
           <Title order={3} size="h5" mb={4}>
-            Budgets, as they would be
+            Budgets afterwards
           </Title>
           <Budgets budgets={budgets} explanation={explanation} />
         </section>
@@ -42,7 +42,7 @@ export function SimulationView({ answer, draftId }: SimulationViewProps) {
       {shadow.length > 0 && (
         <section aria-label="Shadow policies">
           <Title order={3} size="h5" mb={4}>
-            Shadow policies would say
+            Shadow policies would return
           </Title>
           {shadow.map((one) => (
             <Group key={one.policy_id} gap="xs">
@@ -57,7 +57,7 @@ export function SimulationView({ answer, draftId }: SimulationViewProps) {
       )}
       <section aria-label="Explanation">
         <Title order={3} size="h5" mb={4}>
-          Every policy tried
+          Every policy evaluated
         </Title>
         <ExplanationView explanation={explanation} {...(draftId !== undefined && { draftId })} />
       </section>

@@ -10,7 +10,7 @@ import { visibleText } from '../../components/invisible'
 import { ErrorNotice } from '../../components/notice'
 import { Loading } from '../../components/page'
 import { Panel } from '../../components/panel'
-import { At } from '../../components/time'
+import { WHEN_WIDTH, WhenCell } from '../../components/when-cell'
 import { countsOf } from './counts'
 import { useLatestDecisions } from './latest-decisions'
 
@@ -18,7 +18,14 @@ const SHOWN = 10
 const EFFECTS: readonly Effect[] = ['allow', 'log', 'review', 'deny']
 
 const COLUMNS: ColumnDef<DecisionDetail>[] = [
-  { id: 'effect', header: 'Effect', size: 88, cell: ({ row }) => <EffectBadge effect={row.original.effect} /> },
+  {
+    id: 'when',
+    header: 'When',
+    size: WHEN_WIDTH,
+    enableHiding: true,
+    cell: ({ row }) => <WhenCell at={row.original.evaluated_at} />,
+  },
+  { id: 'effect', header: 'Effect', size: 66, cell: ({ row }) => <EffectBadge effect={row.original.effect} /> },
   {
     id: 'what',
     header: 'Action',
@@ -31,12 +38,23 @@ const COLUMNS: ColumnDef<DecisionDetail>[] = [
       </Anchor>
     ),
   },
-  { id: 'wide-resource', header: 'Resource', size: 220, cell: ({ row }) => visibleText(row.original.resource ?? '') },
-  { id: 'wide-status', header: 'Status', size: 146, cell: ({ row }) => <StatusBadge status={row.original.status} /> },
-  { id: 'wide-when', header: 'When', size: 178, cell: ({ row }) => <At at={row.original.evaluated_at} /> },
+  {
+    id: 'status',
+    header: 'Status',
+    size: 150,
+    enableHiding: true,
+    cell: ({ row }) => <StatusBadge status={row.original.status} />,
+  },
+  {
+    id: 'resource',
+    header: 'Resource',
+    size: 0,
+    enableHiding: true,
+    cell: ({ row }) => visibleText(row.original.resource ?? ''),
+  },
 ]
 
-/** What an agent asked for lately, and what it was answered. */
+/** The latest decisions about an agent, and their counts by effect. */
 export function Activity({ id }: { readonly id: string }) {
   const stats = useQuery({
     queryKey: ['stats', 'hour', 'agent'],
@@ -49,7 +67,7 @@ export function Activity({ id }: { readonly id: string }) {
       title="Activity"
       aside={
         <Anchor renderRoot={(props) => <Link {...props} to="/decisions" search={{ agent_id: id }} />}>
-          All its decisions
+          View all decisions
         </Anchor>
       }
     >
@@ -58,15 +76,9 @@ export function Activity({ id }: { readonly id: string }) {
         {stats.data !== undefined && <Counts stats={stats.data} id={id} />}
         {latest.isError && <ErrorNotice error={latest.error} retry={latest.refetch} />}
         {latest.isPending && <Loading what="decisions" />}
-        {latest.data?.length === 0 && <Text className="quiet">It has asked for nothing yet.</Text>}
+        {latest.data?.length === 0 && <Text className="quiet">No requests yet.</Text>}
         {latest.data !== undefined && latest.data.length > 0 && (
-          <DataTable
-            label="Latest decisions"
-            columns={COLUMNS}
-            rows={latest.data.slice(0, SHOWN)}
-            idOf={(decision) => decision.id}
-            rowHeight={40}
-          />
+          <DataTable label="Latest decisions" columns={COLUMNS} rows={latest.data.slice(0, SHOWN)} />
         )}
       </Stack>
     </Panel>
@@ -78,11 +90,11 @@ function Counts({ stats, id }: { readonly stats: Stats; readonly id: string }) {
   if (counts === null)
     return (
       <Text className="quiet">
-        Many agents asked in the last 24 hours. This one is not among those that are counted by themselves.
+        Many agents were active in the last 24 hours, and this one is not among those counted separately.
       </Text>
     )
   return (
-    <Group gap="lg" role="group" aria-label="Decisions of the last 24 hours">
+    <Group gap="lg" role="group" aria-label="Decisions in the last 24 hours">
       <Text>Last 24 hours:</Text>
       {EFFECTS.map((effect) => (
         <Group key={effect} gap={6}>

@@ -24,7 +24,7 @@ import { RegistrationDialog } from './registration-dialog'
 
 const route = getRouteApi('/signed-in/agents/$id')
 
-/** One agent, whether or not anybody has seen it. */
+/** One agent, even one that has never made a request. */
 export function AgentPage() {
   const { id } = route.useParams()
   return isAgentId(id) ? <KnownId key={id} id={id} /> : <NoSuchId id={id} />
@@ -33,7 +33,7 @@ export function AgentPage() {
 function NoSuchId({ id }: { readonly id: string }) {
   return (
     <Page title="Agent" scopes={['agents:read']}>
-      <Empty title="No agent can have this id">
+      <Empty title="This is not a valid agent id">
         <p className="mono">{visibleText(id)}</p>
         <Anchor renderRoot={(props) => <Link {...props} to="/agents" />}>All agents</Anchor>
       </Empty>
@@ -65,8 +65,8 @@ function KnownId({ id }: { readonly id: string }) {
         <Stack gap="md">
           {agent.suspended !== null && <Suspension suspended={agent.suspended} />}
           {found.data === null && (
-            <Notice kind="info" title="Nobody has seen this agent">
-              It has asked for nothing yet, and is not registered. You can still suspend it: then its first request is
+            <Notice kind="info" title="This agent has not been seen">
+              It has made no requests and is not registered. You can still suspend it, so that its first request is
               denied.
             </Notice>
           )}
@@ -82,12 +82,13 @@ function KnownId({ id }: { readonly id: string }) {
 
 function Suspension({ suspended: { at, by, reason } }: { readonly suspended: NonNullable<Agent['suspended']> }) {
   return (
-    <Notice kind="error" title="Suspended: each request of this agent is denied" isUrgent={false}>
+    <Notice kind="error" title="Suspended: every request from this agent is denied" isUrgent={false}>
       <Text size="sm">
         <Ago at={at} /> by <KeyName id={by} />. {reason === null ? 'No reason was given.' : visibleText(reason)}
       </Text>
       <Text size="sm">
-        Nobody can approve, claim or redeem what was decided before. What runs can still be confirmed or rejected.
+        Earlier decisions can no longer be approved, claimed or redeemed. Actions that are already running can still be
+        confirmed or rejected.
       </Text>
     </Notice>
   )
@@ -126,7 +127,7 @@ function Registration({ agent }: { readonly agent: Agent }) {
       <Stack gap="md">
         <Facts
           facts={Object.entries({
-            Registered: agent.created_at === null ? 'no: policies find no metadata' : <At at={agent.created_at} />,
+            Registered: agent.created_at === null ? 'no (policies see no metadata)' : <At at={agent.created_at} />,
             Description: agent.description === null ? null : visibleText(agent.description),
             'First seen': agent.first_seen === null ? 'never' : <At at={agent.first_seen} />,
             'Last seen': agent.last_seen === null ? 'never' : <Ago at={agent.last_seen} />,
@@ -147,8 +148,8 @@ function Registration({ agent }: { readonly agent: Agent }) {
         }}
       >
         <Text>
-          Name, description and metadata go. The agent can still ask. Conditions that read its metadata are unknown from
-          then on, so they allow nothing. Budgets for each agent deny it.
+          This deletes the name, description and metadata. The agent can still make requests, but conditions that read
+          its metadata become unknown and allow nothing, and per-agent budgets deny it.
         </Text>
       </ConfirmDialog>
     </Panel>

@@ -38,12 +38,24 @@ const COLUMNS: ColumnDef<Agent>[] = [
       />
     ),
   },
-  { id: 'state', header: 'State', size: 124, cell: ({ row }) => <AgentState agent={row.original} /> },
-  { id: 'wide-last', header: 'Last seen', size: 150, cell: ({ row }) => <Seen at={row.original.last_seen} /> },
-  { id: 'wide-first', header: 'First seen', size: 150, cell: ({ row }) => <Seen at={row.original.first_seen} /> },
+  { id: 'state', header: 'State', size: 100, cell: ({ row }) => <AgentState agent={row.original} /> },
+  {
+    id: 'last',
+    header: 'Last seen',
+    size: 126,
+    enableHiding: true,
+    cell: ({ row }) => <Seen at={row.original.last_seen} />,
+  },
+  {
+    id: 'first',
+    header: 'First seen',
+    size: 126,
+    enableHiding: true,
+    cell: ({ row }) => <Seen at={row.original.first_seen} />,
+  },
 ]
 
-/** Who asks: agents that were registered, seen or suspended. */
+/** Lists agents that were registered, seen or suspended. */
 export function AgentsPage() {
   const may = useMay()
   const navigate = route.useNavigate()
@@ -60,7 +72,7 @@ export function AgentsPage() {
   return (
     <Page
       title="Agents"
-      lead="Who asks for decisions. An agent needs no registration: that gives it metadata for policies."
+      lead="Agents that request decisions. Registration is optional: it adds metadata that policies can read."
       scopes={['agents:read']}
       actions={may('agents:write') && <Button onClick={dialog.open}>Register an agent</Button>}
     >
@@ -85,22 +97,15 @@ export function AgentsPage() {
           </form>
           <Text size="sm" className="quiet" role="status">
             {wanted === ''
-              ? 'Newest first. With its exact id you can open any agent, also one that was never seen.'
-              : `${rows.length} of the ${list.rows.length} agents that are loaded. ${list.loadMore === null ? 'These are all.' : 'There are more: load them, or open the exact id.'}`}
+              ? 'Newest first. You can open any agent by its exact id, even one that has never been seen.'
+              : `${rows.length} of ${list.rows.length} loaded agents. ${list.loadMore === null ? 'There are no more.' : 'Load more, or open an agent by its exact id.'}`}
           </Text>
           {list.rows.length === 0 ? (
-            <Empty title="No agent has asked yet">
+            <Empty title="No requests from agents yet">
               <Anchor renderRoot={(props) => <Link {...props} to="/get-started" />}>Connect an agent</Anchor>
             </Empty>
           ) : (
-            <DataTable
-              label="Agents"
-              columns={COLUMNS}
-              rows={rows}
-              idOf={({ id }) => id}
-              loadMore={list.loadMore}
-              isLoadingMore={list.isLoadingMore}
-            />
+            <DataTable label="Agents" columns={COLUMNS} rows={rows} more={list} />
           )}
         </Stack>
       )}

@@ -12,10 +12,10 @@ import { useKnownActions } from './known-actions'
 
 const ACTION = /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/
 const LONGEST = 128
-/** The API takes no more in one call. */
+/** The most actions that the API accepts in one call. */
 const MOST_ACTIONS = 1_000
 
-/** Which effects an agent can ever get, for the actions that it is likely to ask for and any other. */
+/** The effects that an agent's requests can get, for known actions and any that the user adds. */
 export function Capabilities({ id }: { readonly id: string }) {
   const known = useKnownActions(id)
   const [added, setAdded] = useState<readonly string[]>([])
@@ -27,16 +27,16 @@ export function Capabilities({ id }: { readonly id: string }) {
     placeholderData: keepPreviousData,
   })
   return (
-    <Panel title="What it can get">
+    <Panel title="Possible effects">
       <Stack gap="md">
         <Text className="quiet">
-          The effects that the current policies can give a request of this agent, for any resource, context and time.
-          The actions are those that it has asked for and those that policies name.
+          The effects that current policies can give this agent’s requests, for any resource, context and time. Lists
+          the actions it has requested and those that policies name.
         </Text>
         <AddAction onAdd={(action) => setAdded([action, ...added.filter((one) => one !== action)])} />
         {capabilities.isError && <ErrorNotice error={capabilities.error} retry={capabilities.refetch} />}
-        {(actions === null || capabilities.isLoading) && <Loading what="what it can get" />}
-        {actions?.length === 0 && <Text className="quiet">No action is known yet. Add one.</Text>}
+        {(actions === null || capabilities.isLoading) && <Loading what="the possible effects" />}
+        {actions?.length === 0 && <Text className="quiet">No known actions yet. Add one.</Text>}
         {capabilities.data !== undefined && actions?.length !== 0 && <EffectsTable data={capabilities.data.data} />}
       </Stack>
     </Panel>
@@ -73,7 +73,7 @@ function AddAction({ onAdd }: { readonly onAdd: (action: string) => void }) {
       </Group>
       {isFaulty && (
         <Text size="sm" id={faultId} role="alert" style={{ color: 'var(--deny)' }}>
-          Write words of letters, digits, _ and - with dots between them, such as payment.refund.
+          Use letters, digits, _ and -, with dots between words, such as payment.refund.
         </Text>
       )}
     </form>
@@ -86,7 +86,7 @@ function EffectsTable({ data }: { readonly data: readonly Capability[] }) {
       <Table.Thead>
         <Table.Tr>
           <Table.Th>Action</Table.Th>
-          <Table.Th>Can get</Table.Th>
+          <Table.Th>Possible effects</Table.Th>
         </Table.Tr>
       </Table.Thead>
       <Table.Tbody>

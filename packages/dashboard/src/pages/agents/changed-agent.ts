@@ -3,11 +3,11 @@ import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useCallback } from 'react'
 
 export const agentKey = (id: string) => ['agents', id] as const
-/** Apart from `agents`: live events would have the whole list read again each second. */
+/** Separate from `agents`, which live events refresh each second: the list is too long for that. */
 export const AGENT_LIST_KEY = ['agent-list'] as const
 export const capabilitiesKey = (id: string) => ['capabilities', id] as const
 
-/** Has every page show an agent as it is now. */
+/** Updates every page that shows an agent. */
 export function useChangedAgent(): (agent: Agent) => void {
   const client = useQueryClient()
   return useCallback(

@@ -1,6 +1,6 @@
 import type { Effect, Stats } from '@countersign/contract'
 
-/** The decisions of an agent by effect. Null when they may be among those that are counted together. */
+/** Counts the decisions of an agent by effect. Null when the statistics may count this agent only together with others. */
 export function countsOf({ data }: Pick<Stats, 'data'>, id: string): Readonly<Record<Effect, number>> | null {
   const counts = { allow: 0, deny: 0, review: 0, log: 0 }
   const own = data.filter(({ value }) => value === id)

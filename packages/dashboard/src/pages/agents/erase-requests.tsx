@@ -10,14 +10,14 @@ import { visibleText } from '../../components/invisible'
 import { ErrorNotice, Notice } from '../../components/notice'
 import { Panel } from '../../components/panel'
 
-/** Erases what an agent asked with, in all its decisions. */
+/** Erases the requests of all decisions about an agent. */
 export function EraseRequests({ id }: { readonly id: string }) {
   const [isOpen, dialog] = useDisclosure()
   const [erased, setErased] = useState<number | null>(null)
   return (
     <Panel title="Requests">
       <Stack gap="sm" align="flex-start">
-        <Text>The server holds what this agent asked with: resources and contexts. You can erase all of it.</Text>
+        <Text>The server stores the resources and contexts of this agent’s requests. You can erase them all.</Text>
         <Button variant="default" onClick={dialog.open}>
           Erase all requests of this agent
         </Button>
@@ -45,7 +45,7 @@ interface QuestionProps {
   readonly onErased: (count: number) => void
 }
 
-/** It is answered by the id of the agent, so that it is the right one. */
+/** Asks for the agent's id, so that a user does not erase the requests of the wrong agent. */
 function Question({ id, onClose, onErased }: QuestionProps) {
   const [typed, setTyped] = useState('')
   const run = useMutation({
@@ -54,7 +54,7 @@ function Question({ id, onClose, onErased }: QuestionProps) {
       await forgetRequests()
       onErased(erased)
     },
-    // It may have erased some of them.
+    // Some requests may have been erased.
     onError: forgetRequests,
   })
   const isMeant = typed.trim() === id
@@ -67,7 +67,7 @@ function Question({ id, onClose, onErased }: QuestionProps) {
       <Stack gap="md">
         <ErasureConsequences />
         <TextInput
-          label="Type the id of the agent"
+          label="Type the agent id to confirm"
           description={visibleText(id)}
           value={typed}
           onChange={(event) => setTyped(event.currentTarget.value)}

@@ -7,7 +7,7 @@ import { resumeAgent, suspendAgent } from '../../api/agents'
 import { ConfirmDialog } from '../../components/confirm-dialog'
 import { useChangedAgent } from './changed-agent'
 
-/** Suspends an agent, or resumes it: the button, and the question before. */
+/** The button that suspends or resumes an agent, with its confirmation. */
 export function KillSwitch({ agent }: { readonly agent: Agent }) {
   const [isOpen, dialog] = useDisclosure()
   const [reason, setReason] = useState('')
@@ -26,8 +26,8 @@ export function KillSwitch({ agent }: { readonly agent: Agent }) {
           run={async () => changed(await resumeAgent(agent.id))}
         >
           <Text>
-            Policies decide for it again, within 2 seconds everywhere. Permits, approvals and reviews from before count
-            again, where their time is not over.
+            Within 2 seconds, policies decide for it again on every server. Earlier permits, approvals and reviews
+            become valid again unless they have expired.
           </Text>
         </ConfirmDialog>
       </>
@@ -50,18 +50,18 @@ export function KillSwitch({ agent }: { readonly agent: Agent }) {
       >
         <Stack gap="md">
           <div>
-            <Text>Takes effect everywhere within 2 seconds, until somebody resumes the agent.</Text>
+            <Text>Takes effect on every server within 2 seconds and lasts until the agent is resumed.</Text>
             <List mt="xs">
-              <List.Item>Each of its requests is denied, whatever the policies say.</List.Item>
-              <List.Item>Nobody can approve, claim or redeem what was decided for it before.</List.Item>
+              <List.Item>Every request from the agent is denied, whatever the policies say.</List.Item>
+              <List.Item>Earlier decisions for it can no longer be approved, claimed or redeemed.</List.Item>
               <List.Item>
-                What already runs can still be confirmed or rejected, and its reviews can be declined.
+                Actions that are already running can still be confirmed or rejected, and its reviews can be declined.
               </List.Item>
             </List>
           </div>
           <Textarea
             label="Reason"
-            description="Kept with the suspension, and in the audit log."
+            description="Stored with the suspension and in the audit log."
             maxLength={512}
             autosize
             minRows={2}

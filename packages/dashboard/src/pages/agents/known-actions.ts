@@ -1,19 +1,19 @@
-import type { Page, Policy } from '@countersign/contract'
+import type { Policy } from '@countersign/contract'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { get } from '../../api/client'
+import { call } from '../../api/client'
 import { useMay } from '../../session'
 import { useLatestDecisions } from './latest-decisions'
 
-/** Of one page. Whoever has more policies adds the actions that are missing. */
+/** One page. With more policies than this, the user can add missing actions by hand. */
 const POLICIES_READ = 200
 
-/** Actions that an agent has asked for, or that policies name. Null while they are read. */
+/** Returns the actions that an agent has requested or that policies name. Null while they load. */
 export function useKnownActions(agentId: string): readonly string[] | null {
   const decisions = useLatestDecisions(agentId)
   const policies = useQuery({
     queryKey: ['policies', 'for-actions'],
-    queryFn: () => get<Page<Policy>>('/policies', { query: { limit: POLICIES_READ } }),
+    queryFn: () => call('policies.list', { query: { limit: POLICIES_READ } }),
     enabled: useMay()('policies:read'),
   })
   return useMemo(() => {
@@ -23,7 +23,7 @@ export function useKnownActions(agentId: string): readonly string[] | null {
   }, [decisions.isLoading, decisions.data, policies.isLoading, policies.data])
 }
 
-/** The actions that rules name without a `*`. */
+/** Returns the actions that rules name without a `*`. */
 function literalActionsOf(policies: readonly Pick<Policy, 'rules'>[]): string[] {
   return policies.flatMap(({ rules }) => rules.map(({ action }) => action)).filter((action) => !action.includes('*'))
 }

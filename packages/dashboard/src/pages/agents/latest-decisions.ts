@@ -4,7 +4,6 @@ import { useMay } from '../../session'
 
 const READ = 50
 
-/** The newest decisions of an agent. */
 export function useLatestDecisions(agentId: string) {
   return useQuery({
     queryKey: ['decisions', 'of-agent', agentId],

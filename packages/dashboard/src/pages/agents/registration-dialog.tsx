@@ -1,4 +1,4 @@
-import type { Agent } from '@countersign/contract'
+import type { Agent, AgentUpdate } from '@countersign/contract'
 import { Stack, Textarea, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
@@ -12,12 +12,11 @@ import { metadataText, readMetadata } from './metadata-text'
 export interface RegistrationDialogProps {
   readonly opened: boolean
   readonly onClose: () => void
-  /** Whose registration is made or replaced; null to ask for the id. */
+  /** The agent to register or to edit; null to ask for an id. */
   readonly agent: Agent | null
   readonly onDone?: (agent: Agent) => void
 }
 
-/** Registers an agent, or replaces its registration. */
 export function RegistrationDialog({ opened, agent, ...rest }: RegistrationDialogProps) {
   const title = agent?.registered ? `Edit ${agent.id}` : agent === null ? 'Register an agent' : `Register ${agent.id}`
   return (
@@ -35,7 +34,7 @@ function RegistrationForm({ agent, onClose, onDone }: Omit<RegistrationDialogPro
   const [isTried, setTried] = useState(false)
   const changed = useChangedAgent()
   const save = useMutation({
-    mutationFn: (body: Parameters<typeof updateAgent>[1]) =>
+    mutationFn: (body: AgentUpdate) =>
       agent?.registered ? updateAgent(agent.id, body) : registerAgent({ id, ...body }),
     onSuccess: (saved) => {
       changed(saved)
@@ -57,7 +56,7 @@ function RegistrationForm({ agent, onClose, onDone }: Omit<RegistrationDialogPro
         {agent === null && (
           <TextInput
             label="Id"
-            description="As the agent sends it with each request, such as agent:support-7."
+            description="The id that the agent sends with each request, such as agent:support-7."
             value={id}
             onChange={(event) => setId(event.currentTarget.value.trim())}
             error={
@@ -85,7 +84,7 @@ function RegistrationForm({ agent, onClose, onDone }: Omit<RegistrationDialogPro
         />
         <Textarea
           label="Metadata"
-          description="A JSON object. Policies read it as agent.<field>, and the agent cannot change it."
+          description="A JSON object. Policies read it as agent.<field>; the agent cannot change it."
           autosize
           minRows={5}
           maxRows={16}

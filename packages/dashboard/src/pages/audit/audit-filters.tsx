@@ -2,7 +2,7 @@ import type { AuditType } from '@countersign/contract'
 import type { AuditFilters as Filters } from '../../api/audit'
 import { FilterForm } from '../../components/filter-form'
 
-/** Complete: one that is missing here does not compile. */
+/** A record, so that a missing type does not compile. */
 const TYPES: Readonly<Record<AuditType, true>> = {
   'decision.created': true,
   'decision.approved': true,
@@ -36,6 +36,8 @@ const TYPES: Readonly<Record<AuditType, true>> = {
   'signing_key.rotated': true,
   'signing_key.revoked': true,
   'store.loss_accepted': true,
+  'decisions.removed': true,
+  'log.rewrite_accepted': true,
   'request.erased': true,
   void: true,
 }

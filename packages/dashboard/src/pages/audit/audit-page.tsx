@@ -11,8 +11,8 @@ import { DataTable } from '../../components/data-table'
 import { visibleText } from '../../components/invisible'
 import { ErrorNotice } from '../../components/notice'
 import { Empty, Loading, Page } from '../../components/page'
-import { localTime } from '../../components/time'
 import { TwoLines } from '../../components/two-lines'
+import { WHEN_WIDTH, WhenCell } from '../../components/when-cell'
 import { AuditFilters } from './audit-filters'
 import { CheckPermitDrawer } from './check-permit-drawer'
 import { CheckpointsDrawer } from './checkpoints-drawer'
@@ -22,7 +22,7 @@ const route = getRouteApi('/signed-in/audit')
 
 const PAGE_SIZE = 100
 
-/** Everything that has changed, and who changed it, newest first. And the check of a permit, and of the log itself. */
+/** The audit log, newest first, with tools that check a permit and the log itself. */
 export function AuditPage() {
   const filters = route.useSearch()
   const navigate = route.useNavigate()
@@ -31,16 +31,17 @@ export function AuditPage() {
   const [isChecking, setChecking] = useState(false)
   const [isShowingCheckpoints, setShowingCheckpoints] = useState(false)
   const queryKey = ['audit', filters]
-  const { rows, isPending, isRefetching, error, refetch, loadMore, isLoadingMore } = usePages({
+  const list = usePages({
     scope: 'audit:read',
     queryKey,
     read: (cursor, signal) => listAudit({ ...filters, limit: PAGE_SIZE, cursor }, signal),
   })
+  const { rows, isPending, isRefetching, error, refetch } = list
   const columns = useMemo(() => columnsOf(setEntry), [])
   return (
     <Page
       title="Audit"
-      lead="Every decision and every change, and who made it. Nothing here can be changed."
+      lead="Every decision and every change, with who made it. Entries cannot be changed."
       scopes={['audit:read']}
       actions={
         <>
@@ -71,23 +72,16 @@ export function AuditPage() {
         {isPending ? (
           <Loading what="the audit log" />
         ) : rows.length > 0 ? (
-          <DataTable
-            label="Audit log"
-            columns={columns}
-            rows={rows}
-            idOf={({ id }) => id}
-            loadMore={loadMore}
-            isLoadingMore={isLoadingMore}
-          />
+          <DataTable label="Audit log" columns={columns} rows={rows} more={list} />
         ) : error !== null ? null : Object.keys(filters).length > 0 ? (
-          <Empty title="No entry matches the filters">
+          <Empty title="No entries match the filters">
             <Button variant="default" onClick={() => void navigate({ search: {}, replace: true })}>
-              Remove the filters
+              Clear filters
             </Button>
           </Empty>
         ) : (
           <Empty title="The audit log is empty">
-            <Anchor renderRoot={(props) => <Link {...props} to="/get-started" />}>Ask for the first decision</Anchor>
+            <Anchor renderRoot={(props) => <Link {...props} to="/get-started" />}>Request your first decision</Anchor>
           </Empty>
         )}
       </Stack>
@@ -100,7 +94,7 @@ export function AuditPage() {
 
 function columnsOf(open: (entry: AuditEntry) => void): ColumnDef<AuditEntry>[] {
   return [
-    { id: 'when', header: 'When', size: 116, cell: ({ row }) => <When at={row.original.at} /> },
+    { id: 'when', header: 'When', size: WHEN_WIDTH, cell: ({ row }) => <WhenCell at={row.original.at} /> },
     {
       id: 'what',
       header: 'What',
@@ -117,27 +111,25 @@ function columnsOf(open: (entry: AuditEntry) => void): ColumnDef<AuditEntry>[] {
       ),
     },
     {
-      id: 'wide-agent',
+      id: 'agent',
       header: 'Agent',
-      size: 200,
+      size: 176,
+      enableHiding: true,
       cell: ({ row: { original } }) => visibleText(original.agent_id ?? ''),
     },
-    { id: 'wide-who', header: 'Who', size: 290, cell: ({ row }) => row.original.actor ?? 'the server' },
     {
-      id: 'wide-where',
+      id: 'who',
+      header: 'Actor',
+      size: 266,
+      enableHiding: true,
+      cell: ({ row }) => row.original.actor ?? 'the server',
+    },
+    {
+      id: 'where',
       header: 'Index and log',
-      size: 130,
+      size: 106,
+      enableHiding: true,
       cell: ({ row: { original } }) => <TwoLines first={String(original.index)} second={original.log} />,
     },
   ]
-}
-
-/** On two lines: a phone has no room for one. */
-function When({ at }: { readonly at: string }) {
-  const [day, time] = localTime(at).split(' ')
-  return (
-    <time dateTime={at} title={at}>
-      <TwoLines first={time} second={day} />
-    </time>
-  )
 }

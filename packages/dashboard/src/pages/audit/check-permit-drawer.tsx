@@ -21,7 +21,7 @@ export function CheckPermitDrawer({ isOpen, onClose }: CheckPermitDrawerProps) {
 
 type Result = PermitCheck | { readonly result: 'failed'; readonly error: unknown }
 
-/** The permit is in the field alone, and leaves it with the check: no request, no cache and no storage ever has it. */
+/** Only the field holds the permit, and the check clears it. No request, cache or storage ever contains it. */
 function CheckPermit() {
   const [text, setText] = useState('')
   const [result, setResult] = useState<Result | null>(null)
@@ -39,11 +39,11 @@ function CheckPermit() {
         <Stack gap="sm">
           <Textarea
             label="Permit"
-            description="Three parts with dots between them. It is checked in this window, sent nowhere, and forgotten at once."
+            description="Three parts separated by dots. It is checked in your browser and is neither sent nor stored."
             value={text}
             onChange={(event) => {
               setText(event.currentTarget.value)
-              // A verdict never stands beside another permit than its own.
+              // A result is shown only beside the permit that it is about.
               setResult(null)
             }}
             rows={6}
@@ -71,11 +71,11 @@ function Checked({ result }: { readonly result: Result }) {
       return <GenuinePermit claims={result.claims} time={result.time} />
     case 'refused':
       return (
-        <Notice kind="error" title="Not a permit of this server">
+        <Notice kind="error" title="Not a permit from this server">
           <Text size="sm">{result.why} Do not act on it.</Text>
         </Notice>
       )
     case 'failed':
-      return <ErrorNotice error={result.error} title="The permit was not checked" />
+      return <ErrorNotice error={result.error} title="The permit could not be checked" />
   }
 }

@@ -17,7 +17,7 @@ export interface CheckpointsDrawerProps {
   readonly onClose: () => void
 }
 
-/** How large the logs are, as the server has signed it, to keep somewhere else, and to compare with what was kept. */
+/** The newest signed checkpoints: to save elsewhere, and to compare with a saved one. */
 export function CheckpointsDrawer({ isOpen, onClose }: CheckpointsDrawerProps) {
   return (
     <SidePanel title="Checkpoints" isOpen={isOpen} onClose={onClose}>
@@ -53,14 +53,14 @@ function Newest() {
 }
 
 function RootLog({ root }: Pick<Checkpoints, 'root'>) {
-  if (root === null) return <Text className="quiet">There is no checkpoint yet. The first entry brings one.</Text>
+  if (root === null) return <Text className="quiet">No checkpoint yet. The first entry creates one.</Text>
   const { size, created_at, note } = root
   return (
     <Panel title="Root log">
       <Stack gap="sm">
         <Text size="sm">
-          {size} checkpoints at <At at={created_at} />. Keep this note somewhere that the operator of the server cannot
-          write to. If the log is rewritten later, a comparison with it shows that.
+          {size} checkpoints at <At at={created_at} />. Save this note where the operator of the server cannot change
+          it. If the log is later rewritten, comparing it with the note shows that.
         </Text>
         <CodeBlock code={note} label="Newest note" />
         <Button

@@ -7,7 +7,7 @@ import { Panel } from '../../components/panel'
 import type { KeptNote } from '../../verifier/kept-note'
 import { compareNote, type NoteComparison } from './note-comparison'
 
-/** Compares the log with a note that somebody has kept. */
+/** Compares the log with a saved note. */
 export function CompareNote() {
   const [text, setText] = useState('')
   const run = useMutation({ mutationFn: compareNote })
@@ -16,17 +16,17 @@ export function CompareNote() {
     run.mutate(text)
   }
   return (
-    <Panel title="Compare with a note that you kept">
+    <Panel title="Compare with a saved note">
       <Stack gap="md">
         <form onSubmit={submit}>
           <Stack gap="sm">
             <Textarea
               label="Note"
-              description="The server proves that its log goes on from it. This browser verifies the proof."
+              description="The server proves that its log continues from this note, and your browser verifies the proof."
               value={text}
               onChange={(event) => {
                 setText(event.currentTarget.value)
-                // A verdict never stands beside another note than its own.
+                // A result is shown only beside the note that it is about.
                 run.reset()
               }}
               rows={6}
@@ -47,7 +47,7 @@ export function CompareNote() {
             </Button>
           </Stack>
         </form>
-        {run.isError && <ErrorNotice error={run.error} title="The note was not compared" />}
+        {run.isError && <ErrorNotice error={run.error} title="The note could not be compared" />}
         {run.data !== undefined && <Compared comparison={run.data} />}
       </Stack>
     </Panel>
@@ -58,28 +58,28 @@ function Compared({ comparison }: { readonly comparison: NoteComparison }) {
   switch (comparison.result) {
     case 'no note':
       return (
-        <Notice kind="error" title="Not the note of a checkpoint">
-          <Text size="sm">Paste all lines of it, from the origin to the signature.</Text>
+        <Notice kind="error" title="Not a checkpoint note">
+          <Text size="sm">Paste the whole note, from the origin line to the signature.</Text>
         </Notice>
       )
-    case 'goes on':
+    case 'continues':
       return (
-        <Notice kind="success" title="The log goes on from your note">
+        <Notice kind="success" title="The log continues from your note">
           <Text size="sm">
-            The first {comparison.kept.size} of its {comparison.newestSize} {leavesOf(comparison.kept)} are those that
-            your note stands for.
+            The first {comparison.kept.size} of its {comparison.newestSize} {leavesOf(comparison.kept)} are the ones
+            your note covers.
           </Text>
         </Notice>
       )
-    case 'does not go on':
+    case 'differs':
       return (
-        <Notice kind="error" title="The log does not go on from your note">
+        <Notice kind="error" title="The log does not continue from your note">
           <Text size="sm">
-            Your note is of {comparison.kept.size} {leavesOf(comparison.kept)} of{' '}
+            Your note covers {comparison.kept.size} {leavesOf(comparison.kept)} of{' '}
             <span className="mono">{visibleText(comparison.kept.origin)}</span>. {comparison.why}{' '}
             {comparison.kept.isSigned
-              ? 'This server has signed it. So entries were changed or removed since, or a backup was restored. Keep the note: it is the evidence.'
-              : 'No key that the server publishes now has signed it. So it is of an older key, of another server, or was changed.'}
+              ? 'This server signed it, so entries have since been changed or removed, or a backup was restored. Keep the note: it is your evidence.'
+              : 'None of the keys that the server publishes now has signed it. The note is from an older key or another server, or it was changed.'}
           </Text>
         </Notice>
       )

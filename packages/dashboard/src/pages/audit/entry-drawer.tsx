@@ -1,19 +1,20 @@
 import type { AuditEntry } from '@countersign/contract'
-import { Stack } from '@mantine/core'
+import { Anchor, Stack } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { visibleText } from '../../components/invisible'
 import { JsonView } from '../../components/json/json-view'
-import { AgentLink, KeyLink } from '../../components/object-links'
+import { AgentLink, DecisionLink, KeyLink, PolicyLink } from '../../components/object-links'
 import { Facts } from '../../components/panel'
 import { SidePanel } from '../../components/side-panel'
 import { At } from '../../components/time'
-import { SubjectLink } from './subject-link'
 
 export interface EntryDrawerProps {
-  /** Null for none. */
+  /** Null while the drawer is closed. */
   readonly entry: AuditEntry | null
   readonly onClose: () => void
 }
 
-/** All of one entry. */
+/** Every field of one entry. */
 export function EntryDrawer({ entry, onClose }: EntryDrawerProps) {
   return (
     <SidePanel title={entry?.type ?? ''} isOpen={entry !== null} onClose={onClose}>
@@ -34,7 +35,7 @@ function Entry({
           ['When', <At key="at" at={at} />],
           ['About', <SubjectLink key="subject" id={subject} agentId={agent_id} />],
           ['Agent', agent_id === null || agent_id === subject ? null : <AgentLink key="agent" id={agent_id} />],
-          ['Who', actor === null ? 'the server' : <KeyLink key="actor" id={actor} />],
+          ['Actor', actor === null ? 'the server' : <KeyLink key="actor" id={actor} />],
           ['Log', <code key="log">{log}</code>],
           ['Index', index],
           ['Leaf', <code key="leaf">{leaf}</code>],
@@ -44,4 +45,19 @@ function Entry({
       <JsonView value={data} label="Data" />
     </Stack>
   )
+}
+
+/** Links to the subject of an entry. The prefix of the id tells its kind; agent ids have no prefix. */
+function SubjectLink({ id, agentId }: { readonly id: string; readonly agentId: string | null }) {
+  if (id.startsWith('dec_')) return <DecisionLink id={id} />
+  if (id.startsWith('pol_')) return <PolicyLink id={id} />
+  if (id.startsWith('key_')) return <KeyLink id={id} />
+  if (id.startsWith('whk_'))
+    return (
+      <Anchor className="mono" inherit renderRoot={(props) => <Link {...props} to="/webhooks/$id" params={{ id }} />}>
+        {id}
+      </Anchor>
+    )
+  if (id === agentId) return <AgentLink id={id} />
+  return <code>{visibleText(id)}</code>
 }

@@ -21,11 +21,11 @@ export interface GenuinePermitProps {
   readonly time: Extract<PermitCheck, { result: 'genuine' }>['time']
 }
 
-/** What a permit of this server says, and what has become of its decision. */
+/** The claims of a permit that this server signed, and the current state of its decision. */
 export function GenuinePermit({ claims, time }: GenuinePermitProps) {
   const mayRead = useMay()('decisions:read')
   const { jti } = claims
-  // What another page has read may be old: a permit is compared with what is read for it.
+  // The cache of another page may be old, so the decision is read again for each permit.
   const decision = useQuery({
     queryKey: ['decision', jti, 'of a permit'],
     queryFn: () => getDecision(jti),
@@ -51,7 +51,7 @@ export function GenuinePermit({ claims, time }: GenuinePermitProps) {
                 ),
             )
           ) : (
-            <Text size="sm">Your key lacks the scope decisions:read.</Text>
+            <Text size="sm">Your key is missing the scope decisions:read.</Text>
           )
         }
       />
@@ -65,16 +65,15 @@ function isRead(known: Pick<VerdictProps, 'decision' | 'entries'>): boolean {
 }
 
 interface VerdictProps extends GenuinePermitProps {
-  /** Null while it is not known. */
+  /** Null while unknown. */
   readonly decision: DecisionDetail | null
   readonly entries: readonly AuditEntry[] | null
-  /** Of the permit with its decision and with the audit log. */
+  /** The state of the comparison of the permit with its decision and the audit log. */
   readonly comparison: 'done' | 'under way' | 'none'
-  /** Why there is no comparison. */
   readonly why: ReactNode
 }
 
-/** The one that matters most first: a signature says nothing of what came after it. */
+/** Shows the most important finding. A signature says nothing about what happened after it. */
 function Verdict({ claims, time, decision, entries, comparison, why }: VerdictProps) {
   const differences = decision === null ? [] : differencesOf(claims, decision, entries)
   const redeemed = entries?.find(({ type }) => type === 'decision.redeemed')
@@ -82,25 +81,24 @@ function Verdict({ claims, time, decision, entries, comparison, why }: VerdictPr
     return (
       <Notice kind="error" title="Genuine, but it differs from its decision">
         <Text size="sm">
-          The signature is of this server. The permit and the stored decision differ in: {differences.join(', ')}. Do
+          This server signed the permit, but the permit and the stored decision differ in: {differences.join(', ')}. Do
           not act on it.
         </Text>
       </Notice>
     )
   if (time === 'over')
     return (
-      <Notice kind="warning" title="Genuine, but over">
+      <Notice kind="warning" title="Genuine, but expired">
         <Text size="sm">
-          It ended at <At at={timeOf(claims.exp)} />. Nobody may act on it any more.
+          It expired at <At at={timeOf(claims.exp)} />. Do not act on it.
         </Text>
       </Notice>
     )
   if (time === 'not begun')
     return (
-      <Notice kind="warning" title="Genuine, but its time has not begun">
+      <Notice kind="warning" title="Genuine, but not valid yet">
         <Text size="sm">
-          It was signed at <At at={timeOf(claims.iat)} />, by the clock of the server. The clock of this machine is
-          behind.
+          It was signed at <At at={timeOf(claims.iat)} /> by the server’s clock. The clock of this machine is slow.
         </Text>
       </Notice>
     )
@@ -122,28 +120,28 @@ function Verdict({ claims, time, decision, entries, comparison, why }: VerdictPr
   if (decision !== null && decision.status !== 'authorized')
     return (
       <Notice kind="warning" title={`Genuine, but the decision is ${wordsOf(decision.status)}`}>
-        <Text size="sm">A check that stays offline still takes it. Do not act on it.</Text>
+        <Text size="sm">An offline check still accepts it. Do not act on it.</Text>
       </Notice>
     )
   if (comparison === 'under way')
     return (
-      <Notice kind="info" title="Signature and time are right">
-        <Text size="sm">It is being compared with its decision …</Text>
+      <Notice kind="info" title="Signature and time are valid">
+        <Text size="sm">Comparing it with its decision …</Text>
       </Notice>
     )
   if (comparison === 'none')
     return (
-      <Notice kind="warning" title="Signature and time are right. It is not compared with its decision.">
+      <Notice kind="warning" title="Signature and time are valid. It was not compared with its decision.">
         {why}
       </Notice>
     )
   return (
-    <Notice kind="success" title="Genuine and in force">
+    <Notice kind="success" title="Genuine and valid">
       <Text size="sm">
-        It ends at <At at={timeOf(claims.exp)} />. It says what the stored decision says
+        It expires at <At at={timeOf(claims.exp)} />. It matches the stored decision
         {decision?.request_erased_at === undefined
           ? '.'
-          : ', as far as that goes: its request was erased, so resource and request hash are not compared.'}
+          : ', except for the resource and request hash, which cannot be compared because the request was erased.'}
       </Text>
     </Notice>
   )
@@ -151,7 +149,7 @@ function Verdict({ claims, time, decision, entries, comparison, why }: VerdictPr
 
 function NotRead({ error, retry }: { readonly error: unknown; readonly retry: () => void }) {
   if (error instanceof ApiError && error.status === 404)
-    return <Text size="sm">Its decision is not in the store any more, or your key may not see its agent.</Text>
+    return <Text size="sm">Its decision is no longer in the store, or your key cannot see its agent.</Text>
   return (
     <>
       <Text size="sm">{error instanceof Error ? error.message : 'It could not be read.'}</Text>
@@ -175,13 +173,13 @@ function Claims({ claims, decision }: { readonly claims: PermitClaims; readonly 
       facts={[
         ['Agent', <AgentLink key="sub" id={sub} />],
         ['May run', <code key="action">{visibleText(action)}</code>],
-        ['On', resource === null ? 'nothing in particular' : <code key="resource">{visibleText(resource)}</code>],
+        ['On', resource === null ? 'no resource given' : <code key="resource">{visibleText(resource)}</code>],
         ['Amount', amount === undefined ? null : amountText(amount, visibleText(unit))],
-        ['Because', BECAUSE[effect]],
+        ['Reason', BECAUSE[effect]],
         ['Signed', <At key="iat" at={timeOf(iat)} />],
-        ['Ends', <At key="exp" at={timeOf(exp)} />],
+        ['Expires', <At key="exp" at={timeOf(exp)} />],
         ['Decision', <DecisionLink key="jti" id={jti} />],
-        ['Its status now', decision === null ? null : <StatusBadge key="status" status={decision.status} />],
+        ['Current status', decision === null ? null : <StatusBadge key="status" status={decision.status} />],
         ['Policy', <PolicyLink key="policy" id={policy_id} />],
         ['Revision', policy_revision],
         ['Signed by', visibleText(claims.iss)],
@@ -195,7 +193,7 @@ function Claims({ claims, decision }: { readonly claims: PermitClaims; readonly 
   )
 }
 
-/** A claim counts seconds. One that a date cannot have is shown as the last that it can. */
+/** Converts a claim in seconds. A time beyond the range of a date becomes the last possible one. */
 function timeOf(seconds: number): string {
   return new Date(Math.min(seconds * 1000, 8.64e15)).toISOString()
 }

@@ -1,8 +1,8 @@
 import type { AuditEntry, DecisionDetail, PermitClaims } from '@countersign/contract'
 
 /**
- * What a genuine permit says otherwise than the decision that it names, in words. Nothing, for a permit of this server. Of an erased
- * request nobody can tell.
+ * Names the differences between a genuine permit and its decision. There are none for a permit that this server issued. The
+ * request is not compared after it was erased.
  */
 export function differencesOf(
   claims: PermitClaims,

@@ -28,7 +28,7 @@ const CLAIMS: PermitClaims = {
 const check = (token: string, nowMs = NOW) => verifyPermit(token, async () => jwks, nowMs)
 const encoded = (text: string) => Buffer.from(text).toString('base64url')
 
-/** A token of whatever header and payload, signed all the same. */
+/** A correctly signed token with any header and payload. */
 function signed(header: string, payload: string, by: SigningKey = key): string {
   const unsigned = `${encoded(header)}.${encoded(payload)}`
   return `${unsigned}.${sign(null, Buffer.from(unsigned), by.privateKey).toString('base64url')}`

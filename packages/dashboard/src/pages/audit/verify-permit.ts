@@ -1,9 +1,9 @@
-/** The check of a permit in the browser, by the public keys of the server alone: what `@countersign/permit` does elsewhere. */
+/** Verifies a permit in the browser with the server's public keys, as `@countersign/permit` does in Node.js. */
 import type { Jwks, PermitClaims } from '@countersign/contract'
 import { parseStrictJson } from '@countersign/contract/strict-json'
 import { publicKeyOf, verifyEd25519 } from '../../verifier/ed25519'
 
-/** `refused`: not a permit of this server. */
+/** `refused`: this server did not sign the permit. */
 export type PermitCheck =
   | { readonly result: 'genuine'; readonly claims: PermitClaims; readonly time: 'in force' | 'over' | 'not begun' }
   | { readonly result: 'refused'; readonly why: string }
@@ -11,15 +11,15 @@ export type PermitCheck =
 const MAX_LENGTH = 8192
 const MAX_DEPTH = 32
 const MAX_LIFE_SECONDS = 3600
-/** How far the clock of the server may be ahead of this one. */
+/** How far the server's clock may be ahead of this one. */
 const SKEW_MS = 5_000
 
 const refused = (why: string): PermitCheck => ({ result: 'refused', why })
 
 /**
- * Whether a text is a permit that one of the keys has signed, and whether its time is now.
+ * Checks whether one of the keys signed the permit, and whether it is valid now.
  *
- * @param readKeys the key set of the server; read when the form is right, what it throws is thrown
+ * @param readKeys reads the server's key set; called only for a well-formed permit; its errors are passed on
  * @throws CannotVerifyError
  */
 export async function verifyPermit(
@@ -27,30 +27,32 @@ export async function verifyPermit(
   readKeys: () => Promise<Jwks>,
   nowMs = Date.now(),
 ): Promise<PermitCheck> {
-  if (text.length > MAX_LENGTH) return refused('It is longer than 8 KiB, and no permit is.')
+  if (text.length > MAX_LENGTH) return refused('It is longer than 8 KiB. Permits never are.')
   const parts = text.split('.')
   const [header, payload, signature] = parts.map(decoded)
   if (parts.length !== 3 || !header || !payload || !signature)
-    return refused('It does not have the form of a permit: three parts of base64url with dots between them.')
+    return refused('It does not look like a permit, which is three base64url parts separated by dots.')
   const kid = kidOf(header)
-  if (kid === null) return refused('Its header is not that of a permit: exactly alg EdDSA, typ permit+jwt and a kid.')
+  if (kid === null)
+    return refused('Its header is not that of a permit: alg EdDSA, typ permit+jwt, a kid, and nothing else.')
   const [jwk, ...more] = (await readKeys()).keys.filter((one) => one.kid === kid)
   if (jwk === undefined || more.length > 0)
     return refused(
-      'The server has no key of this name. Another server has signed it, or the key is not published any more.',
+      'The server has no key with this id. Another server signed the permit, or the key is no longer published.',
     )
   const signed = new TextEncoder().encode(text.slice(0, text.lastIndexOf('.')))
   const publicKey = publicKeyOf(jwk)
   if (publicKey === null || !(await verifyEd25519(publicKey, signed, signature)))
-    return refused('The signature does not match: it was changed, or not signed by this server.')
+    return refused('The signature does not match: the permit was changed, or this server did not sign it.')
   const claims = objectOf(payload)
-  if (claims === null || !areClaims(claims)) return refused('It is signed, but its claims are not those of a permit.')
+  if (claims === null || !areClaims(claims))
+    return refused('The signature is valid, but the claims are not those of a permit.')
   if (claims.exp - claims.iat > MAX_LIFE_SECONDS)
-    return refused('It claims to live for more than an hour, and no permit does.')
+    return refused('Its lifetime is over an hour. No permit is valid that long.')
   return { result: 'genuine', claims, time: timeOf(claims, nowMs) }
 }
 
-/** The bytes, if the text is base64url in its one spelling: without padding, blanks and loose bits. */
+/** Decodes base64url in its canonical form: without padding, blanks and leftover bits. Null for any other text. */
 function decoded(text: string): Uint8Array<ArrayBuffer> | null {
   if (!/^[A-Za-z0-9_-]+$/.test(text) || text.length % 4 === 1) return null
   const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'))
@@ -58,7 +60,7 @@ function decoded(text: string): Uint8Array<ArrayBuffer> | null {
   return again === text ? Uint8Array.from(binary, (character) => character.charCodeAt(0)) : null
 }
 
-/** Nothing in a header may bring a key along, or change how the rest is read. */
+/** Accepts only these members: no header may carry a key or change how the rest is read. */
 function kidOf(bytes: Uint8Array): string | null {
   const { alg, typ, kid, ...more } = objectOf(bytes) ?? {}
   const isExact = Object.keys(more).length === 0 && alg === 'EdDSA' && typ === 'permit+jwt'
@@ -101,7 +103,7 @@ function areClaims(value: { readonly [member: string]: unknown }): value is Perm
   return Object.entries(CHECKS).every(([claim, check]) => check(value[claim]))
 }
 
-/** At `exp` a permit is over. Only its beginning has a tolerance. */
+/** A permit ends exactly at `exp`. Only its start has a tolerance. */
 function timeOf({ iat, exp }: PermitClaims, nowMs: number): 'in force' | 'over' | 'not begun' {
   if (nowMs >= exp * 1000) return 'over'
   return iat * 1000 > nowMs + SKEW_MS ? 'not begun' : 'in force'

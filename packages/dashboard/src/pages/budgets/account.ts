@@ -1,7 +1,7 @@
-/** What an account is, in words. */
+/** Describes accounts in words. */
 import type { BudgetAccount, BudgetPeriod, Policy } from '@countersign/contract'
 
-/** `November 2026`, `the week of 2026-11-16`. Periods are those of UTC. */
+/** Writes `November 2026` or `the week of 2026-11-16`. Periods are in UTC. */
 export function periodName(period: BudgetPeriod, startsAt: string | null): string {
   if (startsAt === null) return 'all time'
   const day = startsAt.slice(0, 10)
@@ -21,15 +21,15 @@ export function periodName(period: BudgetPeriod, startsAt: string | null): strin
   }
 }
 
-/** `2026-12-01 00:00 UTC`: exact to the minute, and no period ends within one. */
+/** Writes `2026-12-01 00:00 UTC`. Minutes are exact, because every period ends on a full minute. */
 export function utcMinute(at: string): string {
   return `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`
 }
 
 /**
- * What sets an account apart from the present one of a budget in force. Null for that one.
+ * Says why an account is not the current account of an active budget. Null when it is.
  *
- * @param policy undefined when it is not known
+ * @param policy undefined when unknown
  */
 export function oddityOf(account: BudgetAccount, policy: Policy | undefined, nowMs: number): string | null {
   if (account.deleted_at !== undefined) return 'policy deleted'
@@ -46,8 +46,37 @@ export function oddityOf(account: BudgetAccount, policy: Policy | undefined, now
   return policy.mode === 'shadow' ? 'shadow policy' : null
 }
 
-/** Whether a search finds it: in the name or id of its policy, or in its agent. */
-export function isFound(account: BudgetAccount, policyName: string | undefined, search: string): boolean {
+/** The oddities of accounts that are not the current account of the policy's budget. */
+const NOT_PRESENT: ReadonlySet<string> = new Set(['policy deleted', 'period over', 'budget removed', 'earlier budget'])
+
+/** A policy whose budget has no account yet: each agent's account begins with its first request. */
+export interface UnusedBudget {
+  readonly policy: Policy
+  readonly budget: NonNullable<Policy['budget']>
+}
+
+export function unusedBudgets(
+  policies: Iterable<Policy>,
+  accounts: readonly BudgetAccount[],
+  nowMs: number,
+): UnusedBudget[] {
+  const byId = new Map([...policies].map((policy) => [policy.id, policy]))
+  const present = accounts.filter((account) => {
+    const oddity = oddityOf(account, byId.get(account.policy_id), nowMs)
+    return oddity === null || !NOT_PRESENT.has(oddity)
+  })
+  const used = new Set(present.map(({ policy_id }) => policy_id))
+  return [...byId.values()].flatMap((policy) =>
+    policy.budget === undefined || used.has(policy.id) ? [] : [{ policy, budget: policy.budget }],
+  )
+}
+
+/** Whether a search matches the policy's name or id, the agent or the unit. */
+export function isFound(
+  account: Pick<BudgetAccount, 'policy_id' | 'agent_id' | 'unit'>,
+  policyName: string | undefined,
+  search: string,
+): boolean {
   const wanted = search.trim().toLowerCase()
   return [policyName, account.policy_id, account.agent_id, account.unit].some((text) =>
     text?.toLowerCase().includes(wanted),

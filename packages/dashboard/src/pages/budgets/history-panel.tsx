@@ -13,12 +13,12 @@ import { periodName } from './account'
 import classes from './budgets.module.css'
 
 export interface HistoryPanelProps {
-  /** Null while it is closed. */
+  /** Null while the panel is closed. */
   readonly account: BudgetAccount | null
   readonly onClose: () => void
 }
 
-/** What was spent in past periods. */
+/** The spending of past periods. */
 export function HistoryPanel({ account, onClose }: HistoryPanelProps) {
   const name = usePoliciesById()?.get(account?.policy_id ?? '')?.name ?? account?.policy_id ?? ''
   return (
@@ -48,7 +48,9 @@ function Periods({ account: { policy_id, agent_id } }: { readonly account: Budge
           Only the latest {MOST_ACCOUNTS} accounts of the policy were read.
         </Text>
       )}
-      {periods.length === 0 && <Empty title="No past period">This is the first one in which it is used.</Empty>}
+      {periods.length === 0 && (
+        <Empty title="No past periods">This is the first period in which the budget is used.</Empty>
+      )}
       <ul className={classes.past} aria-label="Past periods">
         {periods.map((past) => (
           <Past key={keyOf(past)} past={past} />

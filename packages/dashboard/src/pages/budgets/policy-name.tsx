@@ -10,7 +10,7 @@ export interface PolicyNameProps {
   readonly policy: Policy | undefined
 }
 
-/** The policy of an account, with a link to it while there is one. */
+/** The name of an account's policy, with a link unless the policy was deleted. */
 export function PolicyName({ account: { policy_id, deleted_at }, policy }: PolicyNameProps) {
   if (deleted_at !== undefined) return <DeletedName id={policy_id} />
   return <PolicyLink id={policy_id} name={policy?.name} />

@@ -4,7 +4,7 @@ import { visibleText } from '../../components/invisible'
 import { PolicyLink } from '../../components/object-links'
 import { Facts, Panel } from '../../components/panel'
 
-/** By the id of the policy, as of the decision. Empty for a key that may not read policies. */
+/** The names of policies by id, at the time of the decision. Empty for a key that cannot read policies. */
 export type PolicyNames = ReadonlyMap<string, string>
 
 export interface AnswerPanelProps {
@@ -12,11 +12,11 @@ export interface AnswerPanelProps {
   readonly names: PolicyNames
 }
 
-/** What was answered, and what the agent was told. */
+/** The result of a decision. */
 export function AnswerPanel({ decision, names }: AnswerPanelProps) {
   const { reason, reason_code, policy_id, policy_revision, rule, policy_set, advice, latency_ms } = decision
   return (
-    <Panel title="Answer">
+    <Panel title="Result">
       <Facts
         facts={[
           ['Reason', reason === null ? null : visibleText(reason)],
@@ -26,7 +26,7 @@ export function AnswerPanel({ decision, names }: AnswerPanelProps) {
           ['Rule', rule === null ? null : rule + 1],
           ['Policy set', policy_set],
           ['Advice to the agent', advice === null ? null : visibleText(advice.message)],
-          ['Ask again', advice === null ? null : wordsOf(advice.retry)],
+          ['Retry', advice === null ? null : wordsOf(advice.retry)],
           ['Evaluation', `${latency_ms} ms`],
         ]}
       />

@@ -16,9 +16,8 @@ import type { Verdict } from '../../verifier/verify-entries'
 import { verifyDecision } from './verification'
 import { VerificationNotice } from './verification-notice'
 
-/** Where the decision is in the audit log: one entry for each thing that happened to it, and the proof that it is there. */
-export function AuditPanel({ decision }: { readonly decision: DecisionDetail }) {
-  const { id } = decision
+/** The audit entries of a decision, with a button that verifies their proofs. */
+export function AuditPanel({ id, decision }: Pick<VerifiableProps, 'id' | 'decision'>) {
   const mayRead = useMay()('audit:read')
   const audit = useQuery({ ...decisionAuditQuery(id), enabled: mayRead })
   return (
@@ -33,9 +32,11 @@ export function AuditPanel({ decision }: { readonly decision: DecisionDetail }) 
       }
     >
       {!mayRead ? (
-        <Text className="quiet">Your key lacks the scope audit:read, which shows the entries of the audit log.</Text>
+        <Text className="quiet">
+          Your key is missing the scope audit:read, which is required to see audit log entries.
+        </Text>
       ) : audit.data !== undefined ? (
-        <Verifiable decision={decision} entries={audit.data} />
+        <Verifiable id={id} decision={decision} entries={audit.data} />
       ) : audit.isError ? (
         <ErrorNotice error={audit.error} retry={audit.refetch} />
       ) : (
@@ -46,13 +47,15 @@ export function AuditPanel({ decision }: { readonly decision: DecisionDetail }) 
 }
 
 interface VerifiableProps {
-  readonly decision: DecisionDetail
+  readonly id: string
+  /** Null when the store has no record of the decision. */
+  readonly decision: DecisionDetail | null
   readonly entries: readonly AuditEntry[]
 }
 
-/** A verdict stands beside exactly what was verified, and goes when anything of it changes. */
-function Verifiable({ decision, entries }: VerifiableProps) {
-  const run = useMutation({ mutationFn: () => verifyDecision(decision, entries) })
+/** Shows a verdict only beside exactly what was verified. Any change removes it. */
+function Verifiable({ id, decision, entries }: VerifiableProps) {
+  const run = useMutation({ mutationFn: () => verifyDecision(id, decision, entries) })
   const ofThese = run.data?.decision === decision && run.data.entries === entries ? run.data : null
   return (
     <Stack gap="sm">
@@ -65,12 +68,12 @@ function Verifiable({ decision, entries }: VerifiableProps) {
       >
         Verify in this browser
       </Button>
-      {run.isError && <ErrorNotice error={run.error} title="Nothing was verified" />}
+      {run.isError && <ErrorNotice error={run.error} title="The verification failed" />}
       {run.data !== undefined &&
         (ofThese !== null ? (
           <VerificationNotice verification={ofThese} />
         ) : (
-          <Notice kind="info">The decision has changed since it was verified. Verify it again.</Notice>
+          <Notice kind="info">The decision has changed since you verified it. Verify it again.</Notice>
         ))}
       <Entries entries={entries} verdicts={ofThese?.verdicts ?? null} />
     </Stack>
@@ -79,12 +82,12 @@ function Verifiable({ decision, entries }: VerifiableProps) {
 
 interface EntriesProps {
   readonly entries: readonly AuditEntry[]
-  /** One for each entry; null before they are verified. */
+  /** One for each entry; null before the verification. */
   readonly verdicts: readonly Verdict[] | null
 }
 
 function Entries({ entries, verdicts }: EntriesProps) {
-  const titles = ['What', ...(verdicts === null ? [] : ['Proof']), 'When', 'Who', 'Log and index', 'Leaf']
+  const titles = ['What', ...(verdicts === null ? [] : ['Proof']), 'When', 'Actor', 'Log and index', 'Leaf']
   return (
     <Table.ScrollContainer
       minWidth={verdicts === null ? 840 : 1000}

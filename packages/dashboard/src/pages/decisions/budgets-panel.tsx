@@ -9,7 +9,7 @@ import { At } from '../../components/time'
 import { useMay } from '../../session'
 import type { AnswerPanelProps } from './answer-panel'
 
-/** What the decision did to each budget that was asked. */
+/** The effect of a decision on each budget. */
 export function BudgetsPanel({ decision: { budgets }, names }: AnswerPanelProps) {
   const may = useMay()
   return (
@@ -19,7 +19,7 @@ export function BudgetsPanel({ decision: { budgets }, names }: AnswerPanelProps)
         may('budgets:read') && <Anchor renderRoot={(props) => <Link {...props} to="/budgets" />}>All budgets</Anchor>
       }
     >
-      {budgets.length === 0 && <Text className="quiet">No budget was asked.</Text>}
+      {budgets.length === 0 && <Text className="quiet">No budget applied.</Text>}
       <Stack gap="md">
         {budgets.map((budget) => (
           <Budget key={`${budget.policy_id} ${budget.unit}`} budget={budget} name={names.get(budget.policy_id)} />
@@ -35,8 +35,8 @@ function Budget({ budget, name }: { readonly budget: DecisionBudget; readonly na
     <Facts
       facts={[
         ['Budget of', <PolicyLink key="policy" id={policy_id} name={name} />],
-        ['Asked', amount === null ? 'no valid amount' : <Amount key="amount" amount={amount} unit={unit} />],
-        ['Reserved', reserved ? 'yes' : 'no: nothing was taken'],
+        ['Requested', amount === null ? 'no valid amount' : <Amount key="amount" amount={amount} unit={unit} />],
+        ['Reserved', reserved ? 'yes' : 'no'],
         ['Remaining after', <Amount key="remaining" amount={remaining} unit={unit} />],
         [
           'Limit',

@@ -4,9 +4,9 @@ import { shellWord } from '../../components/shell-word'
 type Asked = Pick<DecisionDetail, 'agent_id' | 'action' | 'resource' | 'context'>
 
 /**
- * A command that asks the same again, for a POSIX shell. The key comes from the environment of whoever runs it.
+ * Returns a command for a POSIX shell that repeats the request. It takes the key from the environment.
  *
- * @param origin of the server
+ * @param origin the server's origin
  */
 export function curlOf({ agent_id, action, resource, context }: Asked, origin: string): string {
   const request = {
@@ -23,7 +23,7 @@ export function curlOf({ agent_id, action, resource, context }: Asked, origin: s
   ].join(' \\\n')
 }
 
-/** What a person cannot see, and what a terminal might act upon, as the escapes of JSON. */
+/** Writes JSON with escapes for characters that are invisible, or that a terminal could interpret. */
 function visibleJson(value: unknown): string {
   return JSON.stringify(value).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) =>
     character

@@ -3,21 +3,21 @@ import { Button, Group } from '@mantine/core'
 import { BeakerIcon, PencilIcon } from '@primer/octicons-react'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { ApiError, get } from '../../api/client'
+import { ApiError } from '../../api/client'
+import { getPolicy } from '../../api/policies'
 import { CopyButton } from '../../components/copy-button'
 import { useMay } from '../../session'
 import { curlOf } from './curl'
-import classes from './decision-actions.module.css'
 
 export interface DecisionActionsProps {
   readonly decision: DecisionDetail
   readonly nearestMiss: DecisionExplanation['nearest_miss']
 }
 
-/** What somebody may want to do about a decision. Nothing here changes it. */
+/** What a user may do next about a decision. None of it changes the decision. */
 export function DecisionActions({ decision, nearestMiss }: DecisionActionsProps) {
   const may = useMay()
-  // Nobody can ask again what is not known any more.
+  // An erased request cannot be repeated.
   if (decision.request_erased_at !== undefined) return null
   return (
     <Group gap="xs">
@@ -38,14 +38,14 @@ export function DecisionActions({ decision, nearestMiss }: DecisionActionsProps)
   )
 }
 
-/** Other reasons, such as a used-up budget, no rule can change. */
+/** No rule can change other reasons, such as a budget without room. */
 const BY_RULES: readonly ReasonCode[] = ['rule_matched', 'no_matching_policy', 'condition_indeterminate']
 
 function isByRules({ effect, reason_code }: DecisionDetail): boolean {
   return (effect === 'deny' || effect === 'review') && BY_RULES.includes(reason_code)
 }
 
-/** Opens the rule in the editor: in the policy that came nearest, while there is one. It is saved there, by a person. */
+/** Opens a draft rule in the editor, in the nearest policy if it is still stored. The user saves it there. */
 function WriteRule({ decision: { id, effect }, policyId }: WriteRuleProps) {
   const isStored = useQuery({
     queryKey: ['policies', policyId, 'is stored'],
@@ -55,9 +55,8 @@ function WriteRule({ decision: { id, effect }, policyId }: WriteRuleProps) {
   const search = { for: id }
   return (
     <Button
-      // What a review asks for first is an answer.
+      // The main action for a review is to answer it.
       variant={effect === 'deny' ? 'filled' : 'default'}
-      classNames={{ root: classes.wrapping as string, label: classes.label as string }}
       leftSection={<PencilIcon size={16} />}
       renderRoot={(props) =>
         policyId !== null && isStored.data === true ? (
@@ -67,7 +66,7 @@ function WriteRule({ decision: { id, effect }, policyId }: WriteRuleProps) {
         )
       }
     >
-      Write the rule that would have allowed this
+      Draft a rule that would have allowed this
     </Button>
   )
 }
@@ -80,7 +79,7 @@ interface WriteRuleProps {
 /** A policy may have been deleted since it decided. */
 async function isPolicyStored(id: string): Promise<boolean> {
   try {
-    await get(`/policies/${encodeURIComponent(id)}`)
+    await getPolicy(id)
     return true
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return false

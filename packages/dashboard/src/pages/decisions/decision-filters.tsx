@@ -3,7 +3,7 @@ import type { DecisionFilters as Filters } from '../../api/decisions'
 import { wordsOf } from '../../components/badges'
 import { FilterForm } from '../../components/filter-form'
 
-/** Complete: one that is missing here does not compile. */
+/** Records, so that a missing value does not compile. */
 const EFFECTS: Readonly<Record<Effect, true>> = { allow: true, deny: true, review: true, log: true }
 const STATUSES: Readonly<Record<DecisionStatus, true>> = {
   authorized: true,

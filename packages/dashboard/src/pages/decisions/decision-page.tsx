@@ -2,11 +2,12 @@ import type { DecisionDetail } from '@countersign/contract'
 import { Anchor, Grid, Group, Stack } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
+import { decisionAuditQuery } from '../../api/audit'
 import { ApiError } from '../../api/client'
 import { getDecision } from '../../api/decisions'
 import { EffectBadge, StatusBadge } from '../../components/badges'
 import { visibleText } from '../../components/invisible'
-import { ErrorNotice } from '../../components/notice'
+import { ErrorNotice, Notice } from '../../components/notice'
 import { AgentLink, KeyLink } from '../../components/object-links'
 import { Empty, Loading, Page } from '../../components/page'
 import { Ago, At } from '../../components/time'
@@ -25,7 +26,7 @@ import { ReviewPanel } from './review-panel'
 
 const route = getRouteApi('/signed-in/decisions/$id')
 
-/** One decision: why it came out so, what was asked, and what became of it, as it happens. */
+/** One decision: its request, result, reasons and outcome, updated live. */
 export function DecisionPage() {
   const { id } = route.useParams()
   const may = useMay()
@@ -81,7 +82,7 @@ export function DecisionPage() {
             </Stack>
           </Grid.Col>
         </Grid>
-        <AuditPanel decision={data} />
+        <AuditPanel id={id} decision={data} />
       </Stack>
     </Page>
   )
@@ -99,7 +100,7 @@ function Standing({
       <div style={{ overflowWrap: 'anywhere', minWidth: 0 }}>
         <At at={evaluated_at} /> <span className="quiet">(</span>
         <Ago at={evaluated_at} />
-        <span className="quiet">), asked by </span>
+        <span className="quiet">), requested by </span>
         <AgentLink id={agent_id} />
         <span className="quiet"> with the API key </span>
         <KeyLink id={key_id} />
@@ -109,11 +110,27 @@ function Standing({
 }
 
 function NotFound({ id }: { readonly id: string }) {
+  const audit = useQuery({ ...decisionAuditQuery(id), enabled: useMay()('audit:read') })
+  if (audit.data !== undefined && audit.data.length > 0) return <Gone id={id} />
   return (
-    <Empty title={`There is no decision ${visibleText(id)}`}>
-      <div>It was never made, its time in the store is over, or your key may not see its agent.</div>
+    <Empty title={`Decision ${visibleText(id)} not found`}>
+      <div>It never existed, it is no longer kept, or your key cannot see its agent.</div>
       <Anchor renderRoot={(props) => <Link {...props} to="/decisions" />}>See all decisions</Anchor>
     </Empty>
+  )
+}
+
+/** The audit log keeps entries after the store has lost the record. */
+function Gone({ id }: { readonly id: string }) {
+  return (
+    <Stack gap="md">
+      <Notice kind="warning" title={`The store has no record of ${visibleText(id)}, but the audit log does`}>
+        If a retention period is set, the server may have removed it: the log then has an entry{' '}
+        <code>decisions.removed</code>. Otherwise the record was deleted by hand.{' '}
+        <code>countersign audit verify --records</code> tells you which.
+      </Notice>
+      <AuditPanel id={id} decision={null} />
+    </Stack>
   )
 }
 
@@ -124,7 +141,7 @@ function isNotFound(error: unknown): boolean {
 const OPEN: readonly DecisionDetail['status'][] = ['authorized', 'awaiting_review', 'approved']
 const LONGEST_MS = 3_600_000
 
-/** What is open ends by the clock, and no event tells of that at once. */
+/** An open decision expires by the clock, and the event for it may come late. */
 function msToEnd({ status, expires_at }: DecisionDetail): number | false {
   if (!OPEN.includes(status)) return false
   return Math.min(LONGEST_MS, Math.max(1_000, Date.parse(expires_at) - Date.now() + 500))

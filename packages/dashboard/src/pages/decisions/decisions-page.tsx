@@ -8,8 +8,8 @@ import { EffectBadge, StatusBadge } from '../../components/badges'
 import { DataTable } from '../../components/data-table'
 import { ErrorNotice } from '../../components/notice'
 import { Empty, Loading, Page } from '../../components/page'
-import { At } from '../../components/time'
 import { TwoLines } from '../../components/two-lines'
+import { WHEN_WIDTH, WhenCell } from '../../components/when-cell'
 import { useLive } from '../../live'
 import { DecisionFilters } from './decision-filters'
 import { ExportMenu } from './export-menu'
@@ -21,10 +21,10 @@ const COLUMNS: ColumnDef<DecisionRow>[] = [
   {
     id: 'when',
     header: 'When',
-    size: 178,
-    cell: ({ row }) => <At at={row.original.evaluated_at} />,
+    size: WHEN_WIDTH,
+    cell: ({ row }) => <WhenCell at={row.original.evaluated_at} />,
   },
-  { id: 'effect', header: 'Effect', size: 88, cell: ({ row }) => <EffectBadge effect={row.original.effect} /> },
+  { id: 'effect', header: 'Effect', size: 66, cell: ({ row }) => <EffectBadge effect={row.original.effect} /> },
   {
     id: 'what',
     header: 'Action and agent',
@@ -32,22 +32,25 @@ const COLUMNS: ColumnDef<DecisionRow>[] = [
     cell: ({ row }) => <AskedCell decision={row.original} />,
   },
   {
-    id: 'wide-status',
+    id: 'status',
     header: 'Status',
-    size: 146,
+    size: 150,
+    enableHiding: true,
     cell: ({ row }) => <StatusBadge status={row.original.status} />,
   },
   {
-    id: 'wide-why',
+    id: 'why',
     header: 'Why',
-    size: 330,
+    size: 0,
+    minSize: 150,
+    enableHiding: true,
     cell: ({ row: { original } }) => (
       <TwoLines first={original.reason ?? 'A rule allows it.'} second={original.reason_code} />
     ),
   },
 ]
 
-/** Every decision, newest first, as it happens. The filters stand in the URL. */
+/** Every decision, newest first, updated live. The filters are in the URL. */
 export function DecisionsPage() {
   const filters = route.useSearch()
   const navigate = route.useNavigate()
@@ -59,7 +62,7 @@ export function DecisionsPage() {
   return (
     <Page
       title="Decisions"
-      lead="What agents asked, and what was answered."
+      lead="What agents requested, and the result."
       scopes={['decisions:read']}
       actions={
         <>
@@ -68,7 +71,7 @@ export function DecisionsPage() {
             leftSection={isPaused ? <PlayIcon size={16} /> : <PauseIcon size={16} />}
             onClick={() => setPaused(!isPaused)}
           >
-            {isPaused ? `Go on${waitingText(waiting)}` : 'Pause'}
+            {isPaused ? `Resume${waitingText(waiting)}` : 'Pause'}
           </Button>
           <ExportMenu filters={filters} />
         </>
@@ -78,7 +81,7 @@ export function DecisionsPage() {
         <DecisionFilters filters={filters} onChange={(search) => void navigate({ search, replace: true })} />
         <Group gap="xs">
           <Text size="sm" className="quiet" role="status">
-            {isPaused ? 'Paused' : isConnected ? 'Live' : 'Not connected: new decisions do not appear by themselves'}
+            {isPaused ? 'Paused' : isConnected ? 'Live' : 'Not connected: new decisions do not appear automatically'}
           </Text>
         </Group>
         {query.error !== null && <ErrorNotice error={query.error} retry={query.refetch} />}
@@ -86,25 +89,18 @@ export function DecisionsPage() {
           <Loading what="decisions" />
         ) : rows.length === 0 && query.error === null ? (
           isFiltered ? (
-            <Empty title="No decision matches the filters">
+            <Empty title="No decisions match the filters">
               <Button variant="default" onClick={() => void navigate({ search: {}, replace: true })}>
-                Remove the filters
+                Clear filters
               </Button>
             </Empty>
           ) : (
-            <Empty title="No agent has asked yet">
-              <Anchor renderRoot={(props) => <Link {...props} to="/get-started" />}>Ask for the first decision</Anchor>
+            <Empty title="No requests from agents yet">
+              <Anchor renderRoot={(props) => <Link {...props} to="/get-started" />}>Request your first decision</Anchor>
             </Empty>
           )
         ) : (
-          <DataTable
-            label="Decisions"
-            columns={COLUMNS}
-            rows={rows}
-            idOf={({ id }) => id}
-            loadMore={list.loadMore}
-            isLoadingMore={list.isLoadingMore}
-          />
+          <DataTable label="Decisions" columns={COLUMNS} rows={rows} more={list} />
         )}
       </Stack>
     </Page>

@@ -7,7 +7,7 @@ const AT = '2026-11-21T10:00:00.000Z'
 
 it('says whether an expired decision could have run', () => {
   for (const ran of [{ review: null }, review('approved', AT)])
-    expect(endingOf(ran)).toBe('Nobody has told whether the action happened.')
-  expect(endingOf(review('expired', null))).toMatch(/^Nobody had answered it .* could not run\.$/)
-  expect(endingOf(review('expired', AT))).toMatch(/^It was approved, and not claimed .* could not run\.$/)
+    expect(endingOf(ran)).toBe('No outcome was reported for the action.')
+  expect(endingOf(review('expired', null))).toMatch(/^It was not reviewed in time, .* could not run\.$/)
+  expect(endingOf(review('expired', AT))).toMatch(/^It was approved but not claimed .* could not run\.$/)
 })

@@ -1,9 +1,9 @@
 import type { DecisionDetail } from '@countersign/contract'
 
-/** What the end of an expired decision says of its action. A review that ended first let it never run. */
+/** Says what an expired decision means for its action. An action whose review expired could never run. */
 export function endingOf({ review }: Pick<DecisionDetail, 'review'>): string {
-  if (review?.status !== 'expired') return 'Nobody has told whether the action happened.'
+  if (review?.status !== 'expired') return 'No outcome was reported for the action.'
   return review.decided_at === null
-    ? 'Nobody had answered it by then, so the action could not run.'
-    : 'It was approved, and not claimed by then, so the action could not run.'
+    ? 'It was not reviewed in time, so the action could not run.'
+    : 'It was approved but not claimed in time, so the action could not run.'
 }

@@ -5,7 +5,7 @@ import { forgetRequests } from '../../api/query-client'
 import { ConfirmDialog } from '../../components/confirm-dialog'
 import { ErasureConsequences } from '../../components/erasure'
 
-/** The button that erases the request of a decision, and the question before. */
+/** The button that erases the request of a decision, with its confirmation. */
 export function EraseRequest({ id }: { readonly id: string }) {
   const [isOpen, dialog] = useDisclosure()
   return (

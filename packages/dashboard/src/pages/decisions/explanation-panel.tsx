@@ -7,20 +7,22 @@ import { Loading } from '../../components/page'
 import { Panel } from '../../components/panel'
 
 export interface ExplanationPanelProps {
-  /** Null for a key that may not read policies. */
+  /** Null for a key that cannot read policies. */
   readonly explanation: UseQueryResult<DecisionExplanation> | null
-  /** Whether the request was erased: it takes its explanation with it. */
+  /** Whether the request was erased. The explanation is erased with it. */
   readonly isErased: boolean
 }
 
-/** Every policy and rule that was tried. */
+/** Every policy and rule evaluated. */
 export function ExplanationPanel({ explanation, isErased }: ExplanationPanelProps) {
   return (
     <Panel title="Explanation" aside={<span className="quiet">As of the decision, not of today</span>}>
       {isErased ? (
-        <Text className="quiet">There is none any more: the request was erased, and its explanation with it.</Text>
+        <Text className="quiet">The explanation was erased together with the request.</Text>
       ) : explanation === null ? (
-        <Text className="quiet">Your key lacks the scope policies:read, which shows the policies and rules tried.</Text>
+        <Text className="quiet">
+          Your key is missing the scope policies:read, which is required to see the policies and rules evaluated.
+        </Text>
       ) : explanation.data !== undefined ? (
         <ExplanationView explanation={explanation.data} />
       ) : explanation.isError ? (

@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query'
 import { explainDecision } from '../../api/decisions'
 import { EXPLANATION } from '../../api/query-client'
 
-/** It tells of the moment of the decision, so it never changes: events that refresh the decision leave it alone. */
+/** An explanation describes the time of the decision, so it never changes. Events that refresh the decision do not refresh it. */
 export const explanationQuery = (id: string) =>
   queryOptions({
     queryKey: [EXPLANATION, id],

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import type { DecisionFilters } from '../../api/decisions'
 import { exportDecisions } from './export'
 
-/** Downloads what the filters select. */
+/** Downloads the decisions that match the filters. */
 export function ExportMenu({ filters }: { readonly filters: DecisionFilters }) {
   const [state, setState] = useState('')
   const [isReading, setReading] = useState(false)
@@ -32,7 +32,7 @@ export function ExportMenu({ filters }: { readonly filters: DecisionFilters }) {
         </Menu.Target>
         <Menu.Dropdown>
           <Menu.Item onClick={() => void run('csv')}>CSV, for a spreadsheet</Menu.Item>
-          <Menu.Item onClick={() => void run('ndjson')}>JSON lines, all members</Menu.Item>
+          <Menu.Item onClick={() => void run('ndjson')}>JSON Lines, with all fields</Menu.Item>
         </Menu.Dropdown>
       </Menu>
     </Group>

@@ -3,7 +3,7 @@ import { type DecisionFilters, listDecisions } from '../../api/decisions'
 import { type Everything, everyPage } from '../../api/every-page'
 import { download } from '../../components/download'
 
-/** More than this is a task for the API, page by page. */
+/** For more than this, use the API. */
 const MOST_EXPORTED = 10_000
 const PAGE_SIZE = 200
 
@@ -26,11 +26,11 @@ const COLUMNS = [
 
 export interface Exported {
   readonly count: number
-  /** Whether these are all that match. */
+  /** Whether every matching decision was exported. */
   readonly isComplete: boolean
 }
 
-/** Reads the decisions that match, and hands them to the browser as a file. @throws ApiError */
+/** Lets the user download the matching decisions as a file. @throws ApiError */
 export async function exportDecisions(
   filters: DecisionFilters,
   format: 'csv' | 'ndjson',
@@ -42,7 +42,7 @@ export async function exportDecisions(
   return { count: items.length, isComplete }
 }
 
-/** The decisions that match, the newest first, as many as are exported at most. @throws ApiError */
+/** Reads the matching decisions, newest first, up to the limit of an export. @throws ApiError */
 export function readDecisions(
   filters: DecisionFilters,
   onProgress: (read: number) => void,
@@ -61,12 +61,12 @@ export function csvOf(decisions: readonly DecisionDetail[]): string {
   return `${[COLUMNS.join(','), ...lines].join('\r\n')}\r\n`
 }
 
-/** A permit stays with the one who asked. */
+/** Leaves out permits, which belong to the requesting key alone. */
 export function ndjsonOf(decisions: readonly DecisionDetail[]): string {
   return decisions.map(({ permit_token: _permit, ...rest }) => `${JSON.stringify(rest)}\n`).join('')
 }
 
-/** A spreadsheet takes a text with such a beginning for a formula, which could send the table away. An agent chooses the texts. */
+/** A spreadsheet runs a text with this start as a formula, which could send the table elsewhere. Agents choose these texts. */
 const FORMULA = /^\s*[=+\-@|＝＋－＠]/
 
 function cell(value: string | number | null): string {

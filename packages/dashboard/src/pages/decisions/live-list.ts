@@ -1,4 +1,4 @@
-/** The list of decisions: pages of the server, and before them what has happened since. */
+/** The list of decisions: pages from the server, preceded by what has happened since. */
 import type { DecisionDetail, Page } from '@countersign/contract'
 import { type InfiniteData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
@@ -7,7 +7,7 @@ import { useLive } from '../../live'
 import { useMay } from '../../session'
 import { matches } from './matches'
 
-/** What a row shows: both a list and an event tell it. */
+/** The fields that a row shows. Both lists and events contain them. */
 export type DecisionRow = Pick<
   DecisionDetail,
   | 'id'
@@ -24,12 +24,12 @@ export type DecisionRow = Pick<
 >
 
 const PAGE_SIZE = 100
-/** So many rows that have arrived are kept. After that the list is read anew. */
+/** The most new rows that are kept. After that, the list is read again. */
 export const MOST_ARRIVED = 1_000
 
 export interface LiveList {
   readonly rows: readonly DecisionRow[]
-  /** How many decisions of the list are new or have changed while it is paused; one more than the most when there are more. */
+  /** How many decisions are new or have changed during a pause; at most `MOST_ARRIVED` + 1. */
   readonly waiting: number
   readonly query: {
     readonly isPending: boolean
@@ -63,14 +63,14 @@ export function useLiveList(filters: DecisionFilters, isPaused: boolean): LiveLi
     setWaiting(0)
     setArrived(new Map())
   }, [])
-  /** What the server has now, from the first page on. */
+  /** Reads the list again from the first page. */
   const readAnew = useCallback(() => {
     forget()
     client.setQueryData<InfiniteData<unknown>>(queryKey, (data) => data && firstPageOf(data))
     void client.invalidateQueries({ queryKey })
   }, [forget, client, queryKey])
 
-  // The list of other filters has other changes.
+  // Changes that arrived for other filters do not apply.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key is what the effect is about
   useEffect(forget, [queryKey])
 
@@ -83,14 +83,14 @@ export function useLiveList(filters: DecisionFilters, isPaused: boolean): LiveLi
     }
     return live.listen(({ data }) => {
       if (!isPaused) return setArrived((before) => new Map(before).set(data.id, data))
-      // A list has no room for more of them: it is read anew when it goes on.
+      // With too many changes, the list is read again when the user resumes.
       if (held.current.size > MOST_ARRIVED || !matches(data, filters)) return
       held.current.set(data.id, data)
       setWaiting(held.current.size)
     })
   }, [live, isPaused, filters])
 
-  // Whatever happened while no events arrived.
+  // Fetches what happened while no events arrived.
   const wasConnected = useRef(live.isConnected)
   useEffect(() => {
     if (live.isConnected && !wasConnected.current) readAnew()
@@ -106,7 +106,7 @@ export function useLiveList(filters: DecisionFilters, isPaused: boolean): LiveLi
     rows,
     waiting,
     query: { isPending: query.isPending, error: query.error, refetch: query.refetch },
-    // After an error they are read again from the first one.
+    // After an error, the list starts again from the first page.
     loadMore: query.hasNextPage && !query.isError ? () => void query.fetchNextPage() : null,
     isLoadingMore: query.isFetchingNextPage,
   }
@@ -116,7 +116,7 @@ function firstPageOf({ pages, pageParams }: InfiniteData<unknown>): InfiniteData
   return { pages: pages.slice(0, 1), pageParams: pageParams.slice(0, 1) }
 }
 
-/** Newest first. A decision is where it was made, in its newest state. One that has arrived and is older than the list is left out. */
+/** Merges pages and new rows, newest first. Each decision appears once, in its newest state. A new row older than the list is left out. */
 export function merged(
   pages: readonly Page<DecisionRow>[],
   arrived: ReadonlyMap<string, DecisionRow>,
@@ -131,7 +131,7 @@ export function merged(
   return [...fresh, ...present].sort((one, other) => (positionOf(one) < positionOf(other) ? 1 : -1))
 }
 
-/** Texts in the order of the list, from the oldest on. */
+/** Returns a text that sorts decisions from the oldest to the newest. */
 function positionOf({ evaluated_at, id }: DecisionRow): string {
   return evaluated_at + id
 }

@@ -7,7 +7,7 @@ import { Facts, Panel } from '../../components/panel'
 import { Ago, At } from '../../components/time'
 import { endingOf } from './ending'
 
-/** What became of the action. Nothing for a decision that never let it run. */
+/** The outcome of the action. Renders nothing for a decision that never let it run. */
 export function OutcomePanel({ decision }: { readonly decision: DecisionDetail }) {
   const { outcome, status, expires_at, budgets } = decision
   if (outcome !== null) {
@@ -16,13 +16,13 @@ export function OutcomePanel({ decision }: { readonly decision: DecisionDetail }
       <Panel title="Outcome" aside={<Badge tone={result === 'confirmed' ? 'allow' : 'quiet'}>{result}</Badge>}>
         <Facts
           facts={[
-            ['Means', result === 'confirmed' ? 'The action happened.' : 'The action did not happen.'],
+            ['Meaning', result === 'confirmed' ? 'The action happened.' : 'The action did not happen.'],
             ['When', <At key="at" at={at} />],
             ['Amount', amount === null ? null : amountText(amount, unitOf(budgets)).trim()],
             ['Note', note === null ? null : visibleText(note)],
-            ['Late', late ? 'Told after the decision had expired.' : null],
+            ['Late', late ? 'Reported after the decision expired.' : null],
             ['Overage', overage ? 'More was spent than was reserved.' : null],
-            ['Corrected', corrected ? 'An operator has replaced what was told first.' : null],
+            ['Corrected', corrected ? 'An operator replaced the outcome that was reported first.' : null],
           ]}
         />
       </Panel>
@@ -32,7 +32,7 @@ export function OutcomePanel({ decision }: { readonly decision: DecisionDetail }
     return (
       <Panel title="Outcome">
         <Text className="quiet">
-          Not told yet. The decision expires <Ago at={expires_at} />.
+          Not reported yet. The decision expires <Ago at={expires_at} />.
         </Text>
       </Panel>
     )
@@ -47,7 +47,7 @@ export function OutcomePanel({ decision }: { readonly decision: DecisionDetail }
   return null
 }
 
-/** Of the amount that is confirmed: budgets that read one amount have one unit, as a rule. */
+/** Returns the unit of the confirmed amount. Budgets that read the same amount normally have the same unit. */
 function unitOf(budgets: DecisionDetail['budgets']): string {
   const units = new Set(budgets.map(({ unit }) => unit))
   return units.size === 1 ? [...units].join() : ''

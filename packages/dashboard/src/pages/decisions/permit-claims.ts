@@ -1,14 +1,14 @@
 import type { AuditEntry, DecisionDetail } from '@countersign/contract'
 
-/** A claim of a permit: its name, what that means, and its value as text. */
+/** A claim of a permit. */
 export type Claim = readonly [name: string, meaning: string, value: string]
 
 /**
- * What the permit of a decision says, as far as it follows from the decision; null when there is none. A permit itself
- * goes to the key that asked alone. Its amount does not follow: no decision tells which budget reads one. Of an erased request
- * neither the resource nor the hash is known.
+ * Derives the claims of a decision's permit; null when it has no permit. The permit itself is returned only to the requesting
+ * key. The amount is left out, because a decision does not say which budget read one. After an erasure, the resource and the
+ * hash are unknown.
  *
- * @param entries of the audit log about the decision, null when they are not known
+ * @param entries the audit entries of the decision; null when unknown
  */
 export function permitClaims(decision: DecisionDetail, entries: readonly AuditEntry[] | null): Claim[] | null {
   const claimed = entries?.find(({ type }) => type === 'decision.claimed') ?? null
@@ -22,7 +22,7 @@ export function permitClaims(decision: DecisionDetail, entries: readonly AuditEn
     ['effect', 'Effect', decision.effect],
     ['jti', 'Decision', decision.id],
     ...(issued === undefined ? [] : [['iat', 'Signed', secondText(issued)] as const]),
-    ['exp', 'Ends', secondText(decision.expires_at)],
+    ['exp', 'Expires', secondText(decision.expires_at)],
     ['policy_id', 'Policy', decision.policy_id],
     ...(decision.policy_revision === null
       ? []
@@ -34,14 +34,14 @@ export function permitClaims(decision: DecisionDetail, entries: readonly AuditEn
   ]
 }
 
-/** Only what was authorized has a permit. A review that ended may have been claimed before, or not. */
+/** Only an authorized decision has a permit. A review that has ended may or may not have been claimed before. */
 function wasPermitted({ effect, status }: DecisionDetail, isClaimed: boolean): boolean {
   if (effect === 'deny') return false
   if (effect !== 'review') return true
   return status === 'authorized' || status === 'confirmed' || isClaimed
 }
 
-/** Permits count in whole seconds, rounded down. */
+/** Writes a time as a permit does, in whole seconds, rounded down. */
 function secondText(at: string): string {
   const seconds = Math.floor(Date.parse(at) / 1000)
   return `${seconds} (${new Date(seconds * 1000).toISOString().replace('.000', '')})`

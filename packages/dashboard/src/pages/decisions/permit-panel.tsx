@@ -9,7 +9,7 @@ import { Ago, useNow } from '../../components/time'
 import { useMay } from '../../session'
 import { permitClaims } from './permit-claims'
 
-/** What the permit says. The permit itself is shown to nobody but the key that asked. */
+/** The claims of the permit. Only the requesting key gets the permit itself. */
 export function PermitPanel({ decision }: { readonly decision: DecisionDetail }) {
   const may = useMay()
   const audit = useQuery({ ...decisionAuditQuery(decision.id), enabled: may('audit:read') })
@@ -30,10 +30,10 @@ export function PermitPanel({ decision }: { readonly decision: DecisionDetail })
           />
           <Text size="sm" className="quiet">
             {isErased &&
-              'The request was erased, so no permit is made any more. One that was handed out before also names its resource and request hash. '}
+              'The request was erased, so no more permits are issued. A permit issued earlier also contains the resource and request hash. '}
             {decision.budgets.some(({ reserved }) => reserved) &&
-              'The permit also names the amount of its budget, when the budget reads one. '}
-            The permit itself goes to the API key that asked, and is not shown here.
+              'If its budget reads an amount, the permit also contains that amount. '}
+            The permit itself is returned to the requesting API key and is not shown here.
           </Text>
         </Stack>
       )}
@@ -41,20 +41,20 @@ export function PermitPanel({ decision }: { readonly decision: DecisionDetail })
   )
 }
 
-/** A check that stays offline sees the end of the permit, and not what became of its decision. */
+/** An offline check sees when the permit expires, but not what happened to its decision. */
 function InForce({ decision: { status, expires_at } }: { readonly decision: DecisionDetail }) {
   const isOver = Date.parse(expires_at) <= useNow()
   if (isOver)
     return (
       <Text>
-        Its time was over <Ago at={expires_at} />.
+        It expired <Ago at={expires_at} />.
       </Text>
     )
   return (
     <Text>
       {status === 'authorized'
-        ? 'In force. It ends '
-        : `The decision is ${wordsOf(status)}, so the permit is of no use here. A check that stays offline takes it until it ends `}
+        ? 'Valid. It expires '
+        : `The decision is ${wordsOf(status)}, so the permit cannot be used. An offline check accepts it until it expires `}
       <Ago at={expires_at} />.
     </Text>
   )
@@ -62,8 +62,8 @@ function InForce({ decision: { status, expires_at } }: { readonly decision: Deci
 
 function withoutPermit({ effect, status, request_erased_at }: DecisionDetail): string {
   if (effect === 'deny') return 'A denied decision has no permit.'
-  if (request_erased_at !== undefined) return 'No permit is made any more: the request was erased.'
-  if (status === 'awaiting_review') return 'There is no permit before a person has approved.'
-  if (status === 'approved') return 'There is no permit until the key that asked claims the decision.'
-  return 'No permit is known: the decision ended before it was claimed, as far as this page can tell.'
+  if (request_erased_at !== undefined) return 'No more permits are issued: the request was erased.'
+  if (status === 'awaiting_review') return 'There is no permit until a reviewer approves.'
+  if (status === 'approved') return 'There is no permit until the requesting key claims the decision.'
+  return 'No known permit: it appears that the decision ended before it was claimed.'
 }

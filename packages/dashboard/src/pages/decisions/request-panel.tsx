@@ -9,7 +9,6 @@ import { Facts, Panel } from '../../components/panel'
 import { useMay } from '../../session'
 import { EraseRequest } from './erase-request'
 
-/** What was asked. */
 export function RequestPanel({ decision }: { readonly decision: DecisionDetail }) {
   const { id, agent_id, action, resource, context, request_hash, request_id } = decision
   const may = useMay()
@@ -35,7 +34,7 @@ export function RequestPanel({ decision }: { readonly decision: DecisionDetail }
                     size="sm"
                     renderRoot={(props) => <Link {...props} to="/decisions" search={{ request_hash }} />}
                   >
-                    Same requests
+                    Identical requests
                   </Anchor>
                 </span>
               ),
@@ -44,7 +43,7 @@ export function RequestPanel({ decision }: { readonly decision: DecisionDetail }
         />
         {isErased ? (
           <Text className="quiet">
-            <ErasedAt decision={decision} />: resource, context and request hash are gone.
+            <ErasedAt decision={decision} />. The resource, context and request hash are gone.
           </Text>
         ) : context === null ? (
           <Text className="quiet">The request has no context.</Text>

@@ -17,7 +17,7 @@ const TONES: Readonly<Record<Review['status'], 'allow' | 'deny' | 'review' | 'qu
   expired: 'quiet',
 }
 
-/** A person's answer, or how long there is for one. Nothing for a decision without a review. */
+/** The review of a decision. Renders nothing for a decision without one. */
 export function ReviewPanel({ decision, names }: AnswerPanelProps) {
   const { review, status, agent_id, expires_at } = decision
   const may = useMay()
@@ -28,7 +28,7 @@ export function ReviewPanel({ decision, names }: AnswerPanelProps) {
       <Stack gap="sm">
         <Facts
           facts={[
-            ['Asked', <At key="asked" at={review.requested_at} />],
+            ['Requested', <At key="asked" at={review.requested_at} />],
             ['Time left', isWaiting ? <TimeLeft key="left" end={review.expires_at} /> : null],
             ['Answered', review.decided_at === null ? null : <At key="answered" at={review.decided_at} />],
             ['Answered by', review.decided_by === null ? null : <KeyLink key="by" id={review.decided_by} />],
@@ -41,7 +41,7 @@ export function ReviewPanel({ decision, names }: AnswerPanelProps) {
           ]}
         />
         {review.self_approved === true && (
-          <Text size="sm">The key that asked, or one of its kin, has approved it itself.</Text>
+          <Text size="sm">It was approved by the requesting key or a related one.</Text>
         )}
         {isWaiting && may('reviews:write') && (
           <Button
@@ -64,7 +64,7 @@ function TimeLeft({ end }: { readonly end: string }) {
   )
 }
 
-/** What the evaluation at the approval found. */
+/** The rule that the approval was evaluated with. */
 function ApprovedAs({ review, names }: { readonly review: Review; readonly names: PolicyNames }) {
   const { policy_id, policy_revision, rule } = review
   return (

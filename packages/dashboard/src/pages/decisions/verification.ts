@@ -1,28 +1,38 @@
 import type { AuditEntry, Checkpoints, DecisionDetail } from '@countersign/contract'
-import { listCheckpoints, proveDecision } from '../../api/audit'
+import { listCheckpoints, proveDecision, readDecisionRecord } from '../../api/audit'
 import { readJwks } from '../../api/jwks'
+import type { DecisionComparison } from '../../verifier/compare-decision'
 import type { Verdict } from '../../verifier/verify-entries'
-import { differencesFromLog } from './log-comparison'
 
-/** What was verified, exactly as it was shown, and what came of it. */
+/** What was verified, exactly as shown, and the result. */
 export interface Verification {
-  readonly decision: DecisionDetail
+  readonly decision: DecisionDetail | null
   readonly entries: readonly AuditEntry[]
   /** One for each entry. */
   readonly verdicts: readonly Verdict[]
-  /** What the page says otherwise than the entries. */
-  readonly differences: readonly string[]
+  readonly comparison: DecisionComparison
   readonly checkpoints: Checkpoints
 }
 
-/** Verifies what a page shows of a decision, in this browser. @throws ApiError, CannotVerifyError */
-export async function verifyDecision(decision: DecisionDetail, entries: readonly AuditEntry[]): Promise<Verification> {
-  const [{ verifyEntries }, proof, jwks] = await Promise.all([
+/**
+ * Verifies in this browser what a page shows about a decision.
+ *
+ * @param decision null when the page shows that there is no record
+ * @throws ApiError, CannotVerifyError
+ */
+export async function verifyDecision(
+  id: string,
+  decision: DecisionDetail | null,
+  entries: readonly AuditEntry[],
+): Promise<Verification> {
+  const [{ verifyEntries }, { compareDecision }, proof, held, jwks] = await Promise.all([
     import('../../verifier/verify-entries'),
-    proveDecision(decision.id),
+    import('../../verifier/compare-decision'),
+    proveDecision(id),
+    readDecisionRecord(id),
     readJwks(),
   ])
   const verdicts = await verifyEntries(entries, proof, jwks)
-  const differences = differencesFromLog(decision, entries)
-  return { decision, entries, verdicts, differences, checkpoints: await listCheckpoints() }
+  const comparison = compareDecision(id, decision, held, entries, new Date().toISOString())
+  return { decision, entries, verdicts, comparison, checkpoints: await listCheckpoints() }
 }

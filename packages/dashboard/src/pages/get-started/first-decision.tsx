@@ -13,7 +13,7 @@ import classes from './get-started.module.css'
 
 type Arrived = Pick<DecisionDetail, 'id' | 'effect' | 'agent_id' | 'action' | 'reason' | 'evaluated_at'>
 
-/** Waits for a decision, and turns green when there is one. */
+/** Waits for the first decision, and turns green when it arrives. */
 export function FirstDecision() {
   const may = useMay()('decisions:read')
   const live = useLive()
@@ -23,12 +23,14 @@ export function FirstDecision() {
     queryKey: ['decisions', 'newest'],
     queryFn: ({ signal }) => listDecisions({ limit: 1 }, signal),
     enabled: may,
-    // Without live events it still turns green.
+    // Polls when there are no live events.
     refetchInterval: live.isConnected ? false : 3_000,
   })
   if (!may)
     return (
-      <p className="quiet">Your key may not read decisions: it lacks the scope decisions:read. Ask somebody who may.</p>
+      <p className="quiet">
+        Your key cannot read decisions: it is missing the scope decisions:read. Ask someone with access.
+      </p>
     )
   if (newest.isError) return <ErrorNotice error={newest.error} retry={newest.refetch} />
   const decision = arrived ?? newest.data?.data[0]

@@ -12,7 +12,7 @@ import { useMay } from '../../session'
 
 const TEXT = prettyJson(EXAMPLE_POLICY)
 
-/** The example policy: as JSON, and with one click on the server. It is made only once. */
+/** The example policy as JSON, with a button that creates it once. */
 export function FirstPolicy() {
   const may = useMay()
   const client = useQueryClient()
@@ -25,7 +25,7 @@ export function FirstPolicy() {
   const { key } = useOnceKey()
   const create = useMutation({
     mutationFn: () => createPolicy(TEXT, key),
-    // Also when it is there already: then the page did not know of it yet.
+    // Also after a failure: the policy may exist already without this page knowing.
     onSettled: () => client.invalidateQueries({ queryKey: ['policies'] }),
   })
   const made = create.data ?? present.data ?? null
@@ -33,8 +33,8 @@ export function FirstPolicy() {
   return (
     <Stack gap="sm">
       <Text>
-        Without a policy, every request is denied. This one lets support agents refund up to 100, and asks a person
-        about refunds up to 1000:
+        Without a policy, every request is denied. This one lets support agents refund up to 100 and sends refunds up to
+        1000 to a reviewer:
       </Text>
       <CodeBlock code={TEXT} label="Example policy" />
       {present.isError && <ErrorNotice error={present.error} retry={present.refetch} />}
@@ -58,11 +58,11 @@ export function FirstPolicy() {
             Create this example policy
           </Button>
           <Text size="sm" className="quiet">
-            It applies from the next request on.
+            It applies from the next request.
           </Text>
         </Group>
       ) : (
-        <Text className="quiet">Your key may not create policies: it lacks the scope policies:write.</Text>
+        <Text className="quiet">Your key cannot create policies: it is missing the scope policies:write.</Text>
       )}
     </Stack>
   )

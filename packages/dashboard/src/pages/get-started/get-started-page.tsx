@@ -9,10 +9,10 @@ import { FirstPolicy } from './first-policy'
 import classes from './get-started.module.css'
 import { READ_KEY, type Snippet, snippetsFor } from './snippets'
 
-/** From a new server to its first decision. */
+/** Leads from a new server to its first decision. */
 export function GetStartedPage() {
   return (
-    <Page title="Get started" lead="Three steps to the first decision of this server.">
+    <Page title="Get started" lead="Three steps to your first decision.">
       <div className={classes.steps}>
         <Panel title="1. A key for your agent">
           <FirstKey />
@@ -22,13 +22,13 @@ export function GetStartedPage() {
         </Panel>
         <Panel title="3. Ask">
           <Stack gap="md">
-            <Text>Before each action, your program asks. It acts only if the decision permits it.</Text>
+            <Text>Your program asks before each action and acts only if the decision permits it.</Text>
             <Snippets />
             <FirstDecision />
           </Stack>
         </Panel>
         <Text className="quiet">
-          Then: <Link to="/policies/new">write a policy of your own</Link>,{' '}
+          Then: <Link to="/policies/new">write your own policy</Link>,{' '}
           <Link to="/simulator">try what it would decide</Link>, and look up each call in the{' '}
           <Link to="/docs">API reference</Link>.
         </Text>
@@ -42,8 +42,8 @@ function FirstKey() {
   return (
     <Stack gap="sm">
       <Text>
-        Create a key for your agent: <code>decisions:write</code> is all that it needs. Bind the key to the agents{' '}
-        <code>agent:support-*</code>, and it can ask for no others.
+        Create a key for your agent: <code>decisions:write</code> is all it needs. Bind the key to the agents{' '}
+        <code>agent:support-*</code> so that it can ask for no others.
       </Text>
       {mayCreate ? (
         <Group>
@@ -53,13 +53,13 @@ function FirstKey() {
         </Group>
       ) : (
         <Text className="quiet">
-          Your key may not create keys: it lacks the scope keys:write. Ask somebody who may.
+          Your key cannot create keys: it is missing the scope keys:write. Ask someone with access.
         </Text>
       )}
       <Text>In the terminal where your agent runs, enter this, then paste the key:</Text>
       <CodeBlock code={READ_KEY} label="Set the key" />
       <Text size="sm" className="quiet">
-        Nothing appears while you paste it. Press Enter afterwards.
+        The key stays hidden while you paste it. Press Enter afterwards.
       </Text>
     </Stack>
   )
@@ -90,7 +90,7 @@ function SnippetView({ snippet: { install, file, code, run } }: { readonly snipp
     <Stack gap="xs">
       {install !== null && (
         <>
-          <Text size="sm">The packages are not in a registry yet. In a folder beside a checkout of Countersign:</Text>
+          <Text size="sm">The packages are not in a registry yet. In a folder next to a checkout of Countersign:</Text>
           <CodeBlock code={install} label="Install" />
         </>
       )}

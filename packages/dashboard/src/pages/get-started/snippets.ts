@@ -1,23 +1,23 @@
-/** How each kind of program asks for its first decision. A test runs every one of them. */
+/** How each kind of program requests its first decision. A test runs every snippet. */
 
-/** Takes a key that somebody pastes, and leaves it neither on the screen nor in the history of the shell. */
+/** Reads a pasted key without showing it on the screen or leaving it in the shell's history. */
 export const READ_KEY = 'read -rs COUNTERSIGN_API_KEY && export COUNTERSIGN_API_KEY'
 
 export interface Snippet {
   readonly name: string
-  /** What has to be there before; null: nothing. */
+  /** Installs what the program needs; null for nothing. */
   readonly install: string | null
-  /** The name of the file with the code; null: it is a command. */
+  /** The name of the file with the code; null for a command. */
   readonly file: string | null
   readonly code: string
-  /** What runs the file, and what comes after it in another terminal. */
+  /** The command that runs the file, and those that follow in another terminal. */
   readonly run: readonly string[]
 }
 
-/** In a checkout beside the project. */
+/** Runs in a checkout beside the project. */
 const PACK = '(cd ../countersign && npm run pack)'
 
-/** @param url of this server. The key comes from the environment, so that it is in no file. */
+/** @param url the URL of this server. The key comes from the environment, so that no file contains it. */
 export function snippetsFor(url: string): Snippet[] {
   return [curl(url), sdk(url), langchain(url), mcp(url), express(url)]
 }
@@ -182,7 +182,7 @@ const refund = guard(
 const app = express()
 app.use(express.json()) // parsers come before guards
 app.post('/refunds/:id', refund)
-app.use(permitErrors()) // behind the routes
+app.use(permitErrors()) // after the routes
 
 app.listen(3000, () => console.log('http://localhost:3000'))
 `,

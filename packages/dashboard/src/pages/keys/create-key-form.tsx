@@ -15,11 +15,11 @@ import { refusalOf, scopeGroups } from './scopes'
 
 export interface CreateKeyFormProps {
   readonly onClose: () => void
-  /** Gets the secret, which nobody else keeps. */
+  /** Receives the new key. Nothing else keeps its secret. */
   readonly onCreated: (key: MaybeWithSecret) => void
 }
 
-/** Name, scopes, agents and end of a new key. What the own key cannot give cannot be chosen. */
+/** The form for a new key. It offers only what the session's key can grant. */
 export function CreateKeyForm({ onClose, onCreated }: CreateKeyFormProps) {
   const { key: own } = useSession()
   const [openedMs] = useState(() => Date.now())
@@ -51,7 +51,7 @@ export function CreateKeyForm({ onClose, onCreated }: CreateKeyFormProps) {
       <Stack gap="md">
         <TextInput
           label="Name"
-          description="Who or what uses it. It stands in the audit log."
+          description="Who or what uses it. The name appears in the audit log."
           maxLength={128}
           required
           value={name}
@@ -60,7 +60,7 @@ export function CreateKeyForm({ onClose, onCreated }: CreateKeyFormProps) {
         />
         <Textarea
           label="Agents"
-          description="Binds the key to these agents: one id or pattern a line, such as agent:support-*. Empty: any agent."
+          description="Binds the key to these agents. One id or pattern per line, such as agent:support-*. Leave empty for any agent."
           autosize
           minRows={1}
           maxRows={6}
@@ -79,7 +79,7 @@ export function CreateKeyForm({ onClose, onCreated }: CreateKeyFormProps) {
         </Group>
         {own.expires_at !== null && (
           <Text size="sm" className="quiet">
-            Your key expires at <At at={own.expires_at} />. A key that it makes cannot live longer.
+            Your key expires at <At at={own.expires_at} />. Keys that it creates cannot outlive it.
           </Text>
         )}
         <CheckList groups={scopeGroups(refusal)} chosen={isAll ? chosen : new Set(scopes)} onChange={setChosen} />

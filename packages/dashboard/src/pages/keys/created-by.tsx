@@ -1,6 +1,6 @@
 import { KeyName } from '../../components/key-name'
 
-/** Which key made a key. Nobody made those of the first start and of the command line. */
+/** The key that created a key. The first start and the command line create keys without one. */
 export function CreatedBy({ id }: { readonly id: string | null }) {
   return id === null ? <span className="quiet">the server</span> : <KeyName id={id} />
 }

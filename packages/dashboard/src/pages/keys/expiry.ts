@@ -1,25 +1,25 @@
 const DAY_MS = 86_400_000
 
-/** `own`: with the key of the session. `at`: at a time that is given. */
+/** `own`: together with the session's key. `at`: at a given time. */
 export type ExpiryChoice = 'never' | 'own' | '30' | '90' | '365' | 'at'
 
 /**
- * What can be chosen. No key can make one that lives longer than itself.
+ * Returns the choices. A key cannot create one that outlives it.
  *
- * @param ownEnd when the key of the session expires
+ * @param ownEnd when the session's key expires
  */
 export function expiryChoices(ownEnd: string | null, nowMs: number): { value: ExpiryChoice; label: string }[] {
   const days = (['30', '90', '365'] as const).filter(
     (value) => ownEnd === null || nowMs + Number(value) * DAY_MS < Date.parse(ownEnd),
   )
   return [
-    ownEnd === null ? { value: 'never', label: 'Never' } : { value: 'own', label: 'Together with your key' },
+    ownEnd === null ? { value: 'never', label: 'Never' } : { value: 'own', label: 'When your key expires' },
     ...days.map((value) => ({ value, label: `In ${value} days` })),
-    { value: 'at', label: 'At a time …' },
+    { value: 'at', label: 'At a specific time …' },
   ]
 }
 
-/** @param at the time that was given */
+/** @param at the given time */
 export function endOf(choice: ExpiryChoice, at: string | null, ownEnd: string | null, nowMs: number): string | null {
   if (choice === 'never') return null
   if (choice === 'own') return ownEnd

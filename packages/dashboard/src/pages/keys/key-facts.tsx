@@ -7,7 +7,7 @@ import { CreatedBy } from './created-by'
 import { KeyStateBadge } from './key-state'
 import { SCOPE_SENTENCES } from './scopes'
 
-/** Everything that is known of a key. */
+/** Every detail of a key. */
 export function KeyFacts({ apiKey }: { readonly apiKey: ApiKey }) {
   const { id, hint, scopes, agents, created_at, created_by, last_used_at, expires_at, revoked_at } = apiKey
   return (

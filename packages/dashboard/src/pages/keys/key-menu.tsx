@@ -14,13 +14,13 @@ export interface KeyMenuProps {
   readonly onDeed: (deed: KeyDeed) => void
 }
 
-/** What can be done with one key. */
+/** The actions for one key. */
 export function KeyMenu({ apiKey, onDeed }: KeyMenuProps) {
   const may = useMay()
   const { key: own } = useSession()
   const state = stateOf(apiKey, useNow())
   const isOver = state === 'expired' || state === 'revoked'
-  const refusal = may('keys:write') ? whyTooWide(own, apiKey) : 'Your key lacks keys:write'
+  const refusal = may('keys:write') ? whyTooWide(own, apiKey) : 'Your key is missing keys:write'
   return (
     <Menu position="bottom-end" width={230} transitionProps={{ duration: 0 }}>
       <Menu.Target>
@@ -29,7 +29,7 @@ export function KeyMenu({ apiKey, onDeed }: KeyMenuProps) {
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Item onClick={() => onDeed('show')}>Show all about it</Menu.Item>
+        <Menu.Item onClick={() => onDeed('show')}>Show details</Menu.Item>
         <Menu.Item onClick={() => onDeed('rotate')} disabled={isOver || refusal !== null}>
           Rotate the secret
         </Menu.Item>

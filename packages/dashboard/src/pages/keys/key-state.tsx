@@ -7,7 +7,6 @@ const SOON_MS = 7 * 86_400_000
 const TONES = { live: 'allow', 'expires soon': 'review', expired: 'deny', revoked: 'quiet' } as const
 export type KeyState = keyof typeof TONES
 
-/** Where a key stands now. */
 export function stateOf(
   { expires_at, revoked_at }: Pick<ApiKey, 'expires_at' | 'revoked_at'>,
   nowMs: number,

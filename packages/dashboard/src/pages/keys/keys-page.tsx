@@ -24,10 +24,10 @@ import { type KeyDeed, KeyMenu } from './key-menu'
 import { KeyStateBadge } from './key-state'
 
 const REFRESH_MS = 30_000
-/** Revoked keys are hidden: so many others are read at least. */
+/** Revoked keys are hidden, so the page keeps reading until it has this many others. */
 const ENOUGH = 30
 
-/** Who may call the API, and what they may do. */
+/** The API keys, with dialogs that create, rotate and revoke them. */
 export function KeysPage() {
   const may = useMay()
   const client = useQueryClient()
@@ -56,14 +56,14 @@ export function KeysPage() {
   }
   const revoke = async (id: string) => {
     await revokeKey(id)
-    // The session has ended with its key.
+    // The session has ended together with its key.
     if (id === own.id) replaceSession(null)
     else void readAgain()
   }
   return (
     <Page
       title="API keys"
-      lead="Who may call the API, and what they may do."
+      lead="Control who can call the API and what they can do."
       scopes={['keys:read']}
       actions={may('keys:write') && <Button onClick={() => setCreating(true)}>Create a key</Button>}
     >
@@ -76,18 +76,9 @@ export function KeysPage() {
         {list.error !== null && <ErrorNotice error={list.error} retry={list.refetch} />}
         {list.isPending && <Loading what="keys" />}
         {!list.isPending && list.error === null && rows.length === 0 && (
-          <Empty title="No key is live">Show the revoked ones, or create a key.</Empty>
+          <Empty title="No active keys">Show revoked keys or create a new one.</Empty>
         )}
-        {rows.length > 0 && (
-          <DataTable
-            label="API keys"
-            columns={columns}
-            rows={rows}
-            idOf={({ id }) => id}
-            loadMore={loadMore}
-            isLoadingMore={isLoadingMore}
-          />
-        )}
+        {rows.length > 0 && <DataTable label="API keys" columns={columns} rows={rows} more={list} />}
       </Stack>
       <SecretOnce title="Create a key" opened={isCreating} onClose={() => setCreating(false)} size="xl">
         {(show) => (
@@ -107,22 +98,22 @@ export function KeysPage() {
         title={`Rotate ${nameOf('rotate')}`}
         opened={open?.deed === 'rotate'}
         onClose={close}
-        explanation="The key gets a new secret, which you see once. Its scopes, agents and expiry stay. Sessions of the dashboard stay too: revoke the key to end those."
+        explanation="The key gets a new secret, which is shown once. Its scopes, agents and expiry do not change. Dashboard sessions stay signed in; revoke the key to end them."
         rotate={(graceSeconds, onceKey) => rotate(open?.key.id ?? '', graceSeconds, onceKey)}
       />
       <ConfirmDialog
         title={`Revoke ${nameOf('revoke')}?`}
         opened={open?.deed === 'revoke'}
         onClose={close}
-        action="Revoke for good"
+        action="Revoke permanently"
         isDangerous
         run={() => revoke(open?.key.id ?? '')}
       >
         <Text>
-          Every program that uses this key is refused: at once here, within 5 seconds on every other server. Sessions of
-          the dashboard that were signed in with it end as well. This cannot be undone.
+          Every program that uses this key is refused, immediately on this server and within 5 seconds on others.
+          Dashboard sessions of this key end too. This cannot be undone.
         </Text>
-        {open?.key.id === own.id && <Text mt="xs">It is the key of your session: you are signed out.</Text>}
+        {open?.key.id === own.id && <Text mt="xs">This is the key of your session, so you will be signed out.</Text>}
       </ConfirmDialog>
     </Page>
   )
@@ -146,9 +137,10 @@ function columnsOf(ownId: string, onDeed: (deed: KeyDeed, key: ApiKey) => void):
       ),
     },
     {
-      id: 'wide-scopes',
+      id: 'scopes',
       header: 'Scopes and agents',
-      size: 250,
+      size: 0,
+      enableHiding: true,
       cell: ({ row: { original } }) => (
         <TwoLines
           first={original.scopes.join(', ')}
@@ -157,18 +149,31 @@ function columnsOf(ownId: string, onDeed: (deed: KeyDeed, key: ApiKey) => void):
       ),
     },
     {
-      id: 'wide-by',
+      id: 'by',
       header: 'Created by',
-      size: 130,
+      size: 106,
+      enableHiding: true,
       cell: ({ row }) => <CreatedBy id={row.original.created_by} />,
     },
-    { id: 'wide-used', header: 'Last used', size: 120, cell: ({ row }) => <When at={row.original.last_used_at} /> },
-    { id: 'wide-expires', header: 'Expires', size: 110, cell: ({ row }) => <When at={row.original.expires_at} /> },
-    { id: 'state', header: 'State', size: 138, cell: ({ row }) => <KeyStateBadge apiKey={row.original} /> },
+    {
+      id: 'used',
+      header: 'Last used',
+      size: 116,
+      enableHiding: true,
+      cell: ({ row }) => <When at={row.original.last_used_at} />,
+    },
+    {
+      id: 'expires',
+      header: 'Expires',
+      size: 86,
+      enableHiding: true,
+      cell: ({ row }) => <When at={row.original.expires_at} />,
+    },
+    { id: 'state', header: 'State', size: 114, cell: ({ row }) => <KeyStateBadge apiKey={row.original} /> },
     {
       id: 'deeds',
       header: () => <span className="visually-hidden">Actions</span>,
-      size: 56,
+      size: 32,
       cell: ({ row: { original } }) => <KeyMenu apiKey={original} onDeed={(deed) => onDeed(deed, original)} />,
     },
   ]

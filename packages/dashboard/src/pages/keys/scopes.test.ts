@@ -25,7 +25,7 @@ describe('scopes to choose from', () => {
   it('are refused as the server refuses them', () => {
     expect([...UNBINDABLE].sort()).toEqual([...UNBINDABLE_SCOPES].sort())
     expect(refusalOf('*', key({}), false)).toBeNull()
-    expect(refusalOf('*', key({ scopes: ['keys:write'] }), false)).toContain('lacks')
+    expect(refusalOf('*', key({ scopes: ['keys:write'] }), false)).toContain('does not have')
     expect(refusalOf('keys:write', key({}), true)).toContain('bound')
     expect(refusalOf('decisions:write', key({}), true)).toBeNull()
   })
@@ -34,7 +34,7 @@ describe('scopes to choose from', () => {
 describe('a key with more rights', () => {
   it('has a scope more, or lives longer', () => {
     const own = key({ scopes: ['keys:write', 'keys:read'], expires_at: '2026-12-01T00:00:00.000Z' })
-    expect(whyTooWide(own, key({}))).toContain('lacks *')
+    expect(whyTooWide(own, key({}))).toContain('is missing *')
     expect(whyTooWide(own, key({ scopes: ['keys:read'] }))).toContain('expires before')
     expect(whyTooWide(own, key({ scopes: ['keys:read'], expires_at: '2026-12-02T00:00:00.000Z' }))).not.toBeNull()
     expect(whyTooWide(own, key({ scopes: ['keys:read'], expires_at: '2026-11-30T00:00:00.000Z' }))).toBeNull()

@@ -1,12 +1,10 @@
 import type { Effect, Stats } from '@countersign/contract'
 import { Bar, BarChart, CartesianGrid, Legend, ResponsiveContainer, Tooltip, XAxis, YAxis } from 'recharts'
-import { startsOf } from './buckets'
 
 const EFFECTS: readonly Effect[] = ['allow', 'log', 'review', 'deny']
 
-/** Decisions over time, one bar for each bucket, parted by effect. Beside it the same as a table, for a screen reader. */
-// biome-ignore lint/style/noDefaultExport: React.lazy takes a default export
-export default function EffectChart({ stats }: { readonly stats: Stats }) {
+/** A bar chart of decisions over time, divided by effect. A screen reader gets the same as a table. */
+export function EffectChart({ stats }: { readonly stats: Stats }) {
   const found = new Map(stats.data.map((bucket) => [bucket.starts_at, bucket.effects]))
   const data = startsOf(stats).map((at) => ({
     label: labelOf(at, stats.interval),
@@ -70,4 +68,14 @@ function labelOf(at: string, interval: Stats['interval']): string {
   const date = new Date(at)
   if (interval === 'day') return date.toLocaleDateString('en', { day: 'numeric', month: 'short', timeZone: 'UTC' })
   return date.toLocaleTimeString('en', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+}
+
+const LENGTH_MS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const
+
+/** Returns the start of every bucket in the time span, even of empty ones. */
+function startsOf({ from, to, interval }: Pick<Stats, 'from' | 'to' | 'interval'>): string[] {
+  const starts: string[] = []
+  for (let at = Date.parse(from); at < Date.parse(to); at += LENGTH_MS[interval])
+    starts.push(new Date(at).toISOString())
+  return starts
 }

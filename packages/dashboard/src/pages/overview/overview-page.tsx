@@ -2,12 +2,12 @@ import type { BudgetAccount, Stats, StatsInterval } from '@countersign/contract'
 import { Anchor, Group, SegmentedControl, SimpleGrid, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, Navigate } from '@tanstack/react-router'
-import { lazy, Suspense } from 'react'
 import { allBudgets, keyOf, usedPercent, usedShare } from '../../api/budgets'
 import { usePoliciesById } from '../../api/policy-names'
 import { getStats } from '../../api/stats'
 import { Amount } from '../../components/amount'
 import { BudgetBar, NEAR_LIMIT } from '../../components/budget-bar'
+import { lazily } from '../../components/lazily'
 import { ErrorNotice } from '../../components/notice'
 import { PolicyLink } from '../../components/object-links'
 import { Empty, Loading, Page } from '../../components/page'
@@ -17,7 +17,7 @@ import { firstPage } from '../../shell/navigation'
 import { useWaitingReviews } from '../../shell/waiting-reviews'
 import classes from './overview.module.css'
 
-const EffectChart = lazy(() => import('./effect-chart'))
+const EffectChart = lazily('EffectChart', async () => (await import('./effect-chart')).EffectChart)
 
 const route = getRouteApi('/signed-in/')
 
@@ -31,7 +31,7 @@ type Span = keyof typeof SPANS
 const TOP_ACTIONS = 8
 const MOST_NEAR = 8
 
-/** What happens now, and what needs somebody. */
+/** What happens now, and what needs attention. */
 export function OverviewPage() {
   const { span: given } = route.useSearch()
   const navigate = route.useNavigate()
@@ -39,7 +39,7 @@ export function OverviewPage() {
   const { interval } = SPANS[span]
   const may = useMay()
   const isAllowed = may('decisions:read')
-  // A key that is bound to agents gets no counts of actions.
+  // The server gives no counts of actions to a key that is bound to agents.
   const seesActions = useSession().key.agents === null
   const stats = useQuery({
     queryKey: ['stats', interval],
@@ -75,17 +75,17 @@ export function OverviewPage() {
           <Figures stats={stats.data} />
           <Panel title="Decisions by effect">
             {stats.data.total.decisions === 0 ? (
-              <Empty title="No decision in this time">
+              <Empty title="No decisions in this period">
                 <Anchor renderRoot={(props) => <Link {...props} to="/get-started" />}>Connect an agent</Anchor>
               </Empty>
             ) : (
-              <Suspense fallback={<Loading what="the chart" />}>
-                <EffectChart stats={stats.data} />
-              </Suspense>
+              <EffectChart stats={stats.data} />
             )}
-            {stats.data.uncounted_entries > 0 && (
+            {stats.data.incomplete && (
               <Text size="sm" className="quiet">
-                {stats.data.uncounted_entries} entries of the audit log are not counted yet.
+                {stats.data.uncounted_entries
+                  ? `${stats.data.uncounted_entries} entries of the audit log are not counted yet.`
+                  : 'Some decisions are not included here.'}
               </Text>
             )}
           </Panel>
@@ -114,22 +114,25 @@ function Figures({ stats: { total } }: { readonly stats: Stats }) {
       <Figure label="Allowed" value={String(effects.allow + effects.log)} note={share(effects.allow + effects.log)} />
       <Figure label="Denied" value={String(effects.deny)} note={share(effects.deny)} />
       <Figure
-        label="Waiting reviews"
+        label="Pending reviews"
         value={waiting === undefined ? '–' : (waiting ?? '0')}
         note={
           typeof waiting === 'string' && (
-            <Anchor renderRoot={(props) => <Link {...props} to="/reviews" />}>Answer them</Anchor>
+            <Anchor renderRoot={(props) => <Link {...props} to="/reviews" />}>Review them</Anchor>
           )
         }
       />
       <Figure
         label="Evaluation (p99)"
-        value={latency === null ? '–' : `${latency.p99} ms`}
-        note={latency !== null && `p50 ${latency.p50} ms`}
+        value={latency === null ? '–' : milliseconds(latency.p99)}
+        note={latency !== null && `p50 ${milliseconds(latency.p50)}`}
       />
     </SimpleGrid>
   )
 }
+
+/** Three digits are enough, and fit a narrow figure. */
+const milliseconds = (value: number): string => `${Number(value.toPrecision(3))} ms`
 
 function Figure(props: { readonly label: string; readonly value: string; readonly note?: React.ReactNode }) {
   return (
@@ -153,7 +156,7 @@ function BudgetsNearLimit() {
       aside={<Anchor renderRoot={(props) => <Link {...props} to="/budgets" />}>All</Anchor>}
     >
       {budgets.isError && <ErrorNotice error={budgets.error} retry={budgets.refetch} />}
-      {budgets.data !== undefined && near.length === 0 && <Text className="quiet">None. All budgets have room.</Text>}
+      {budgets.data !== undefined && near.length === 0 && <Text className="quiet">None.</Text>}
       <Stack gap="sm">
         {near.slice(0, MOST_NEAR).map((account) => (
           <NearBudget key={keyOf(account)} account={account} name={policies?.get(account.policy_id)?.name} />
@@ -191,7 +194,7 @@ function DeniedActions({ stats }: { readonly stats: Stats }) {
   for (const { value, effects } of stats.data)
     if (value !== null && effects.deny > 0) denied.set(value, (denied.get(value) ?? 0) + effects.deny)
   const top = [...denied].sort(([, one], [, other]) => other - one).slice(0, TOP_ACTIONS)
-  if (top.length === 0) return <Text className="quiet">Nothing was denied in this time.</Text>
+  if (top.length === 0) return <Text className="quiet">Nothing was denied in this period.</Text>
   return (
     <table className={classes.top} aria-label="Most denied actions">
       <thead>

@@ -38,40 +38,49 @@ const COLUMNS: ColumnDef<Policy>[] = [
       />
     ),
   },
-  { id: 'state', header: 'State', size: 100, cell: ({ row }) => <State policy={row.original} /> },
-  { id: 'wide-priority', header: 'Priority', size: 84, cell: ({ row }) => row.original.priority },
+  { id: 'state', header: 'State', size: 76, cell: ({ row }) => <State policy={row.original} /> },
+  { id: 'priority', header: 'Priority', size: 76, enableHiding: true, cell: ({ row }) => row.original.priority },
   {
-    id: 'wide-rules',
+    id: 'rules',
     header: 'Rules',
-    size: 200,
+    size: 176,
+    enableHiding: true,
     cell: ({ row: { original } }) => (
       <TwoLines first={countOf(original.rules.length, 'rule')} second={effectsOf(original)} />
     ),
   },
   {
-    id: 'wide-budget',
+    id: 'budget',
     header: 'Budget',
-    size: 170,
+    size: 146,
+    enableHiding: true,
     cell: ({ row: { original } }) =>
       original.budget === undefined ? <None /> : <BudgetText budget={original.budget} />,
   },
   {
-    id: 'wide-warnings',
+    id: 'warnings',
     header: 'Warnings',
-    size: 96,
+    size: 72,
+    enableHiding: true,
     cell: ({ row: { original } }) =>
       original.warnings.length === 0 ? <None /> : <Badge tone="review">{String(original.warnings.length)}</Badge>,
   },
-  { id: 'wide-updated', header: 'Updated', size: 150, cell: ({ row }) => <Ago at={row.original.updated_at} /> },
+  {
+    id: 'updated',
+    header: 'Updated',
+    size: 126,
+    enableHiding: true,
+    cell: ({ row }) => <Ago at={row.original.updated_at} />,
+  },
 ]
 
-/** Every policy, in the order in which they are taken. */
+/** Every policy, in the order of evaluation. */
 export function PoliciesPage() {
   const mayWrite = useMay()('policies:write')
   return (
     <Page
       title="Policies"
-      lead="The highest priority decides; at the same priority the most restrictive effect."
+      lead="The highest priority decides. Among equal priorities, the most restrictive effect wins."
       scopes={['policies:read']}
       actions={
         mayWrite && (
@@ -88,7 +97,7 @@ export function PoliciesPage() {
 
 function PolicyList({ mayWrite }: { readonly mayWrite: boolean }) {
   const navigate = route.useNavigate()
-  // The URL follows what is typed: it comes too late to be what the field shows.
+  // The field cannot show the value of the URL, which changes only after each key.
   const [q, setTyped] = useState(route.useSearch().q ?? '')
   const search = (text: string) => {
     setTyped(text)
@@ -100,11 +109,11 @@ function PolicyList({ mayWrite }: { readonly mayWrite: boolean }) {
   const rows = policies.data.filter((policy) => isFound(policy, q)).sort(byPriority)
   if (policies.data.length === 0)
     return (
-      <Empty title="There is no policy: every request is denied">
+      <Empty title="No policies yet: every request is denied">
         {mayWrite ? (
-          <Anchor renderRoot={(props) => <Link {...props} to="/policies/new" />}>Write the first policy</Anchor>
+          <Anchor renderRoot={(props) => <Link {...props} to="/policies/new" />}>Create the first policy</Anchor>
         ) : (
-          'Somebody with the scope policies:write has to write the first.'
+          'You need a key with the scope policies:write to create one.'
         )}
       </Empty>
     )
@@ -125,13 +134,13 @@ function PolicyList({ mayWrite }: { readonly mayWrite: boolean }) {
         </Text>
       </Group>
       {rows.length === 0 ? (
-        <Empty title="No policy matches">
+        <Empty title="No matching policies">
           <Button variant="default" onClick={() => search('')}>
             Show all
           </Button>
         </Empty>
       ) : (
-        <DataTable label="Policies" columns={COLUMNS} rows={rows} idOf={({ id }) => id} />
+        <DataTable label="Policies" columns={COLUMNS} rows={rows} />
       )}
     </Stack>
   )
@@ -150,7 +159,7 @@ function None() {
   return <span className="quiet">none</span>
 }
 
-/** `1 allow, 2 deny` */
+/** Writes `1 allow, 2 deny`. */
 function effectsOf({ rules }: Policy): string {
   const counts = EFFECTS.map((effect) => [effect, rules.filter((rule) => rule.effect === effect).length] as const)
   return counts.flatMap(([effect, count]) => (count === 0 ? [] : [`${count} ${effect}`])).join(', ')

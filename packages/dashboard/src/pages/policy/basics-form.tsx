@@ -1,4 +1,4 @@
-/** What a policy is called, whom it is about, and how it takes part. */
+/** The name, agents, priority, mode and state of a policy. */
 import { NativeSelect, Switch, TagsInput, TextInput } from '@mantine/core'
 import { setMember } from './edit-text'
 import classes from './form.module.css'
@@ -20,7 +20,7 @@ export function BasicsForm({ policy, edit, isReadOnly }: FormProps) {
       />
       <TagsInput
         label="Agents"
-        description="Patterns: * stands for any characters. Empty: every agent."
+        description="Ids or patterns; * matches any characters. Leave empty for every agent."
         descriptionProps={QUIET}
         disabled={isReadOnly || !Array.isArray(agents)}
         value={Array.isArray(agents) ? agents.map(textOf) : []}
@@ -31,7 +31,7 @@ export function BasicsForm({ policy, edit, isReadOnly }: FormProps) {
       <div className={classes.fields}>
         <NumberField
           label="Priority"
-          description="The highest decides."
+          description="The highest priority decides."
           placeholder="0"
           descriptionProps={QUIET}
           disabled={isReadOnly}
@@ -40,7 +40,7 @@ export function BasicsForm({ policy, edit, isReadOnly }: FormProps) {
         />
         <NativeSelect
           label="Mode"
-          description="Shadow is recorded, never enforced."
+          description="Shadow policies are recorded but never enforced."
           descriptionProps={QUIET}
           disabled={isReadOnly}
           data={['enforce', 'shadow']}

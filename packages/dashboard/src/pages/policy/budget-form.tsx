@@ -1,5 +1,5 @@
-/** How much may be spent, as a form. */
-import type { Json } from '@countersign/contract'
+/** The budget of a policy as a form. */
+import type { BudgetPeriod, Json } from '@countersign/contract'
 import { Button, NativeSelect, Text, TextInput } from '@mantine/core'
 import { PlusIcon } from '@primer/octicons-react'
 import { useState } from 'react'
@@ -8,7 +8,15 @@ import classes from './form.module.css'
 import { type FormProps, isObject, textOf } from './members'
 import { NumberField } from './number-field'
 
-const PERIODS = ['hourly', 'daily', 'weekly', 'monthly', 'yearly', 'total']
+/** A record, so that a missing period does not compile. */
+const PERIODS = Object.keys({
+  hourly: true,
+  daily: true,
+  weekly: true,
+  monthly: true,
+  yearly: true,
+  total: true,
+} satisfies Record<BudgetPeriod, true>)
 const NEW_BUDGET = { limit: 1000, unit: 'EUR', period: 'monthly' }
 
 export function BudgetForm({ policy, edit, isReadOnly }: FormProps) {
@@ -17,7 +25,7 @@ export function BudgetForm({ policy, edit, isReadOnly }: FormProps) {
     return (
       <>
         <Text className="quiet" size="sm" mb="xs">
-          None: its rules spend without a limit.
+          None: its rules have no spending limit.
         </Text>
         <Button
           size="xs"
@@ -30,7 +38,7 @@ export function BudgetForm({ policy, edit, isReadOnly }: FormProps) {
         </Button>
       </>
     )
-  if (!isObject(budget)) return <Text className="quiet">“budget” is no object. Mend it in the text.</Text>
+  if (!isObject(budget)) return <Text className="quiet">“budget” is not an object. Fix it in the text.</Text>
   const set = (key: string, value: unknown) => edit((text) => setMember(text, ['budget'], key, value))
   const choice = (label: string, key: string, values: readonly string[], absent: string) => {
     const value = textOf(budget[key] ?? absent)
@@ -83,12 +91,12 @@ export function BudgetForm({ policy, edit, isReadOnly }: FormProps) {
 interface AmountFieldProps {
   readonly value: Json | undefined
   readonly disabled: boolean
-  /** Undefined when the field was emptied. */
+  /** Called with undefined when the field is empty. */
   readonly onChange: (value: string | number | undefined) => void
 }
 
 function AmountField({ value, disabled, onChange }: AmountFieldProps) {
-  // What is typed stays as it is: `1.0` is the beginning of `1.05`.
+  // The typed text is kept: `1.0` may become `1.05`.
   const [typed, setTyped] = useState<string | null>(null)
   return (
     <TextInput
@@ -105,7 +113,7 @@ function AmountField({ value, disabled, onChange }: AmountFieldProps) {
   )
 }
 
-/** A path, or a fixed amount. */
+/** Reads a path or a fixed amount. */
 function amountOf(text: string): string | number | undefined {
   if (text === '') return undefined
   return /^[0-9]+(\.[0-9]+)?$/.test(text) ? Number(text) : text

@@ -10,7 +10,7 @@ const DOCUMENT: OpenApiDocument = {
   paths: {
     '/v1/policies': {
       post: {
-        operationId: 'policies.create',
+        operationId: 'policies_create',
         summary: 'Create a policy.',
         description: '',
         tags: ['policies'],

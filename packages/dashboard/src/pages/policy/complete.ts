@@ -1,4 +1,4 @@
-/** What can be written at a place of a policy, as the schema of the API has it. */
+/** Completes a policy in the editor, from the schema of the API. */
 import type { Completion, CompletionContext, CompletionResult, CompletionSource } from '@codemirror/autocomplete'
 import { startCompletion } from '@codemirror/autocomplete'
 import type { EditorView } from '@codemirror/view'
@@ -7,22 +7,22 @@ import type { OpenApiDocument } from '../../api/openapi'
 import { type JsonPath, keyOf, pathOf, propertiesIn, rootOf, type TextRange } from '../../components/json/json-tree'
 import { namesIn, type Suggestion, schemasAt, valuesOf } from './schema'
 
-/** What is written at an offset: a name in the object at `path`, or the value at `path`. */
+/** What belongs at an offset: a name in the object at `path`, or the value at `path`. */
 export interface Place {
   readonly kind: 'name' | 'value'
   readonly path: JsonPath
-  /** The token that is there already, with its quotes; empty between tokens. */
+  /** The token at the offset, with its quotes; empty between tokens. */
   readonly token: TextRange
-  /** The names that the object has in other places. */
+  /** The names that the object already has. */
   readonly taken: readonly string[]
 }
 
-/** All items of a list have one schema. */
+/** Stands for every item, because all items of a list have the same schema. */
 const ANY_ITEM = 0
 
 const TOKENS = new Set(['PropertyName', 'String', 'Number', 'True', 'False', 'Null'])
 
-/** Null where nothing can be suggested: behind a value that is complete. */
+/** Returns null where nothing can be suggested: after a complete value. */
 export function placeAt(text: string, offset: number): Place | null {
   const root = rootOf(text)
   if (root === null) return null
@@ -47,19 +47,19 @@ export function placeAt(text: string, offset: number): Place | null {
   return { kind: 'name', path: pathOf(text, around), token, taken: others.map((property) => keyOf(text, property)) }
 }
 
-/** What may stand at a place. `known` are the paths of facts that are in use. */
+/** Returns the suggestions for a place. `known` are the paths of facts in use. */
 export function suggestionsAt(document: OpenApiDocument, place: Place, known: readonly string[]): Suggestion[] {
   const schemas = schemasAt(document, place.path)
   if (place.kind === 'value') return valuesOf(schemas, known)
   return namesIn(document, schemas, known).filter(({ text }) => !place.taken.includes(text))
 }
 
-/** Paths of facts that a text names. */
+/** Returns the paths of facts that a text names. */
 export function pathsIn(text: string): string[] {
   return [...new Set([...text.matchAll(/"((?:context|agent)\.[^"\\\s]+)"/g)].map(([, path]) => path as string))]
 }
 
-/** @param documentOf the OpenAPI document, once it is there */
+/** @param documentOf returns the OpenAPI document once it is loaded */
 export function policyCompletion(
   documentOf: () => OpenApiDocument | undefined,
   knownPaths: () => readonly string[],
@@ -91,7 +91,7 @@ function optionOf({ text, detail, info, starter = '' }: Suggestion, { kind }: Pl
   }
 }
 
-/** A name with its colon, and what its value starts with, unless there is one. */
+/** Writes a name, its colon, and the start of its value, unless a colon follows already. */
 function writeName(view: EditorView, name: string, starter: string): void {
   const text = view.state.doc.toString()
   const place = placeAt(text, view.state.selection.main.head)
@@ -103,14 +103,14 @@ function writeName(view: EditorView, name: string, starter: string): void {
   if (!hasColon) startCompletion(view)
 }
 
-/** Writes in the place of the token at the cursor. */
+/** Replaces the token at the cursor. */
 function write(view: EditorView, insert: string, cursor: number): void {
   const { head } = view.state.selection.main
   const { from, to } = placeAt(view.state.doc.toString(), head)?.token ?? { from: head, to: head }
   view.dispatch({ changes: { from, to, insert }, selection: { anchor: from + cursor }, userEvent: 'input.complete' })
 }
 
-/** What is written without quotes so far; empty for nothing. */
+/** Returns the range of the unquoted word before the offset; empty for none. */
 function wordBefore(text: string, offset: number): TextRange {
   const [word = ''] = /[\w$.]*$/.exec(text.slice(0, offset)) ?? []
   return { from: offset - word.length, to: offset }
@@ -126,7 +126,7 @@ function innermostAt(root: SyntaxNode, offset: number): SyntaxNode {
   return top.resolveInner(offset, -1)
 }
 
-/** Whether a token goes on behind its end: a number, or a text without its closing quote. */
+/** Whether typing continues the token: a number, or a text without its closing quote. */
 function isOpen(text: string, { name, from, to }: SyntaxNode): boolean {
   if (name !== 'String' && name !== 'PropertyName') return true
   return to - from < 2 || text[to - 1] !== '"'
@@ -138,7 +138,7 @@ function containerOf(node: SyntaxNode): SyntaxNode | null {
   return null
 }
 
-/** The path of the member whose value is to be written at an offset. */
+/** Returns the path of the member whose value belongs at an offset. */
 function memberPath(text: string, object: SyntaxNode, offset: number): JsonPath {
   const property = propertiesIn(object).findLast(({ from }) => from < offset)
   return property === undefined ? pathOf(text, object) : pathOf(text, property)

@@ -6,20 +6,20 @@ import { Ago } from '../../components/time'
 import { policyText } from './policy-text'
 
 export interface ConflictProps {
-  /** What the changes of this page began with. */
+  /** The revision that the changes on this page started from. */
   readonly base: Policy
-  /** What somebody else has saved since. */
+  /** The revision that another user has saved since. */
   readonly theirs: Policy
   readonly onLoad: () => void
-  /** Null when saving is not possible. */
+  /** Null when the draft cannot be saved. */
   readonly onSaveOver: (() => void) | null
   readonly isSaving: boolean
 }
 
-/** Somebody else saved while this page had unsaved changes: nobody's work is lost without being asked. */
+/** Shown when another user saved while this page had unsaved changes. Neither version is lost without a choice. */
 export function Conflict({ base, theirs, onLoad, onSaveOver, isSaving }: ConflictProps) {
   return (
-    <Notice kind="warning" isUrgent title={`Somebody else has saved revision ${theirs.revision} meanwhile`}>
+    <Notice kind="warning" isUrgent title={`Revision ${theirs.revision} was saved while you were editing`}>
       <Stack gap="sm" mt="xs">
         <Text size="sm">
           Saved <Ago at={theirs.updated_at} />. This is what it changes in revision {base.revision}, which you began

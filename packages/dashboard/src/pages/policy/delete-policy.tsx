@@ -13,7 +13,7 @@ export interface DeletePolicyProps {
   readonly onClose: () => void
 }
 
-/** The question before a policy is deleted. It is answered by its name, so that it is the right one. */
+/** The confirmation before a policy is deleted. It asks for the name, so that a user does not delete the wrong policy. */
 export function DeletePolicy({ policy, onClose }: DeletePolicyProps) {
   const { id, name, revision } = policy
   const [typed, setTyped] = useState('')
@@ -27,7 +27,7 @@ export function DeletePolicy({ policy, onClose }: DeletePolicyProps) {
       await client.invalidateQueries({ queryKey: ['policies'] })
     },
   })
-  // A name may hold what no keyboard writes: the id will do.
+  // A name may contain characters that no keyboard types, so the id is accepted too.
   const isMeant = [name.trim(), id].includes(typed.trim())
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -37,11 +37,11 @@ export function DeletePolicy({ policy, onClose }: DeletePolicyProps) {
     <form onSubmit={submit}>
       <Stack gap="md">
         <Text>
-          It decides nothing from the next request on, and its name is free. Its revisions and the decisions that it
-          made stay; what is reserved in its budget is still settled.
+          It stops applying from the next request, and its name can be reused. Its revisions and decisions are kept, and
+          amounts reserved in its budget are still settled.
         </Text>
         <TextInput
-          label="Type the name of the policy"
+          label="Type the policy name to confirm"
           description={visibleText(name)}
           value={typed}
           onChange={(event) => setTyped(event.currentTarget.value)}

@@ -1,4 +1,4 @@
-/** The rule that is meant to allow what was asked in a decision, put where it would decide. */
+/** Drafts a rule that allows the request of a decision, at a place where it decides. */
 import type { DecisionDetail, Policy, PolicyExplanation, ReasonCode, SimulateResponse } from '@countersign/contract'
 import { prettyJson } from '../../components/json/pretty-json'
 import { draftRule } from './draft-rule'
@@ -9,19 +9,20 @@ const NAME_LENGTH = 128
 const MOST_PRIORITY = 1_000_000
 const BY_RULES: readonly ReasonCode[] = ['rule_matched', 'condition_indeterminate']
 
-/** How a new policy was drafted, and what it would do. */
+/** A draft of a new policy, and its effect. */
 export interface NewDraft {
   readonly text: string
-  /** To the request of the decision, with the draft; null when nobody could tell. */
+  /** The simulated result of the decision's request with the draft; null when the simulation failed. */
   readonly answer: SimulateResponse | null
-  /** The policy that would decide instead, if the draft did not have a higher priority. */
+  /** The policy that would decide if the draft did not have a higher priority. */
   readonly above: PolicyExplanation | null
 }
 
 /**
- * A policy of its own, for the agent that asked. It has a higher priority than the policy whose rule would decide instead.
+ * Drafts a separate policy for the requesting agent. Its priority is higher than that of the policy whose rule would otherwise
+ * decide.
  *
- * @param ask what the request would be answered with such a policy
+ * @param ask simulates the request with such a policy
  */
 export async function draftNewPolicy(
   decision: DecisionDetail,
@@ -42,23 +43,23 @@ function newPolicyFor(decision: DecisionDetail, priority?: number): string {
   return `${prettyJson({ ...head, agents: [agent_id], rules: [draftRule(decision)] })}\n`
 }
 
-/** The policy that keeps a request from being allowed by a rule of its own. A budget is nothing to pass by. */
+/** Returns the policy whose rule keeps the draft from allowing the request. A budget must not be overridden. */
 function decidingRuleOf({ effect, reason_code, policy_id, explanation }: SimulateResponse): PolicyExplanation | null {
   if (effect === 'allow' || !BY_RULES.includes(reason_code)) return null
   return explanation.policies.find((policy) => policy.policy_id === policy_id) ?? null
 }
 
-/** A policy with the rule at its place. */
+/** Returns the policy's text with the drafted rule inserted. */
 export function policyWithRuleFor(policy: Policy, decision: DecisionDetail): string {
   return insertItem(policyText(policy), ['rules'], placeOfRule(policy, decision), draftRule(decision))
 }
 
-/** In front of the rule that decided. When that rule is not known to be the same any more, in front of all. */
+/** The place before the rule that decided. If the policy has changed since, the first place. */
 export function placeOfRule(policy: Policy, decision: DecisionDetail): number {
   return isSamePolicy(policy, decision) ? (decision.rule ?? 0) : 0
 }
 
-/** Whether the policy that decided is still the one that is edited. */
+/** Whether the edited revision is the one that decided. */
 export function isSamePolicy(policy: Policy, { policy_id, policy_revision }: DecisionDetail): boolean {
   return policy.id === policy_id && policy.revision === policy_revision
 }

@@ -7,17 +7,17 @@ import { DecisionLink, PolicyLink } from '../../components/object-links'
 
 export interface DraftNoticeProps {
   readonly decisionId: string
-  /** Where the rule was put; null for a policy of its own. */
+  /** The index of the drafted rule; null for a separate policy. */
   readonly place: number | null
-  /** Whether the policy is another one than at the time of the decision. */
+  /** Whether the policy has changed since the decision. */
   readonly hasChanged?: boolean
-  /** To the request of the decision, with the draft as it was made; null when nobody can tell. */
+  /** The simulated result of the decision's request with the original draft; null when unknown. */
   readonly answer: SimulateResponse | null
-  /** What a new policy was put above. */
+  /** The policy that the draft has a higher priority than. */
   readonly above?: PolicyExplanation | null
 }
 
-/** Nobody wrote this rule: somebody has to read it before it counts. */
+/** Asks the user to read a generated rule before saving it. */
 export function DraftNotice({ decisionId, place, hasChanged = false, answer, above = null }: DraftNoticeProps) {
   const what = place === null ? 'this policy' : `rule ${place + 1}`
   return (
@@ -34,16 +34,15 @@ export function DraftNotice({ decisionId, place, hasChanged = false, answer, abo
       {answer !== null && answer.effect !== 'allow' && (
         <StillDecided decisionId={decisionId} answer={answer} isOwn={place === null} />
       )}
-      Once you save it, it counts for every request like that one. Try it, and narrow it where it allows too much.
+      Once saved, it applies to every request like that one. Test it, and narrow it where it allows too much.
       {above !== null && (
         <>
           {' '}
           Its priority is {above.priority + 1}, above that of <PolicyLink id={above.policy_id} name={above.name} />,
-          which would decide otherwise: it passes by every rule and budget of a lower priority.
+          which would otherwise decide. It overrides every rule and budget with a lower priority.
         </>
       )}
-      {hasChanged &&
-        ' The policy has changed since that decision, so the rule stands in front of all others: check its place.'}
+      {hasChanged && ' The policy has changed since that decision, so the rule was put first. Check its position.'}
     </Notice>
   )
 }
@@ -54,13 +53,13 @@ interface StillDecidedProps {
   readonly isOwn: boolean
 }
 
-/** What decides in spite of the draft. */
+/** Names the policy that still decides despite the draft. */
 function StillDecided({ decisionId, answer, isOwn }: StillDecidedProps) {
   const { effect, reason, policy_id, rule, explanation } = answer
   const name = explanation.policies.find((policy) => policy.policy_id === policy_id)?.name
   return (
     <>
-      It does not yet: the answer would be {effect}, by {rule !== null && `rule ${rule + 1} of `}
+      It does not yet: the result would be {effect}, by {rule !== null && `rule ${rule + 1} of `}
       <PolicyLink id={policy_id} name={name} />
       {reason !== null && ` (${visibleText(reason)})`}.{' '}
       {!isOwn && (
@@ -71,7 +70,7 @@ function StillDecided({ decisionId, answer, isOwn }: StillDecidedProps) {
             underline="always"
             renderRoot={(props) => <Link {...props} to="/policies/new" search={{ for: decisionId }} />}
           >
-            write a policy of its own
+            write a separate policy
           </Anchor>
           .{' '}
         </>

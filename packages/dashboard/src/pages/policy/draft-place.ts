@@ -3,7 +3,7 @@ interface Place {
   readonly search: object
 }
 
-/** Which draft a URL shows. Another tab of the page is the same draft. */
+/** Identifies the draft of a URL. All tabs of a page share one draft. */
 export function draftAt({ pathname, search }: Place): string {
   const { for: decision, copy, revision }: { readonly [name: string]: unknown } = { ...search }
   return JSON.stringify([pathname, decision, copy, revision])

@@ -39,7 +39,7 @@ describe('the drafted rule', () => {
         'context.currency': { $eq: 'EUR' },
         'context.urgent': { $eq: true },
       },
-      reason: 'Allows what was asked in dec_1.',
+      reason: 'Allows the request of dec_1.',
     })
     expect(conditionsOf({ a: -5, b: 0, c: 0.5 })).toEqual({
       'context.a': { $gte: -5, $lt: 0 },

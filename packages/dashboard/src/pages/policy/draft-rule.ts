@@ -3,11 +3,12 @@ import type { Conditions, DecisionDetail, Json, JsonObject, Rule } from '@counte
 type Asked = Pick<DecisionDetail, 'id' | 'agent_id' | 'action' | 'resource' | 'context'>
 
 /**
- * The rule that is meant to allow what was asked in a decision, and little else: its action and resource exactly, each text and boolean of
- * its context exactly, each number up to the one that was asked. Lists and nulls are left out, and what no path can name.
+ * Drafts a rule that allows the request of a decision and little else. It matches the action, the resource, and each text and
+ * boolean of the context exactly, and each number up to the requested one. Lists, nulls and keys that no path can name are
+ * left out.
  */
 export function draftRule({ id, action, resource, context }: Asked): Rule {
-  // In a pattern a star would stand for any text.
+  // In a pattern, a star would match any text.
   const isPattern = resource !== null && !resource.includes('*')
   const conditions: Conditions = {
     ...(!isPattern && { resource: resource === null ? { $exists: false } : { $eq: resource } }),
@@ -18,7 +19,7 @@ export function draftRule({ id, action, resource, context }: Asked): Rule {
     ...(isPattern && { resource }),
     effect: 'allow',
     ...(Object.keys(conditions).length > 0 && { conditions }),
-    reason: `Allows what was asked in ${id}.`,
+    reason: `Allows the request of ${id}.`,
   }
 }
 
@@ -36,7 +37,7 @@ function conditionOn(value: Json, path: string): Conditions {
   return conditionsOf(value as JsonObject, path)
 }
 
-/** On both sides: a refund of -5000 is at most 100 too. */
+/** Bounds both sides, because a refund of -5000 is at most 100 too. */
 function boundsOf(value: number) {
   if (value > 0) return { $gt: 0, $lte: value }
   return value < 0 ? { $gte: value, $lt: 0 } : { $eq: 0 }
@@ -45,7 +46,7 @@ function boundsOf(value: number) {
 const PROTOTYPE_KEYS = ['__proto__', 'constructor', 'prototype']
 const MAX_KEY_LENGTH = 128
 
-/** Whether a path can name the key, as the server sees it. */
+/** Whether the server accepts the key in a path. */
 function isField(key: string): boolean {
   if (key.length === 0 || key.length > MAX_KEY_LENGTH || PROTOTYPE_KEYS.includes(key)) return false
   return !key.startsWith('$') && !/[.\p{Cc}]/u.test(key)

@@ -1,6 +1,6 @@
 /**
- * Changes of one place in a JSON text. All else stays as it was written: its order, its spaces, its numbers. A change at a
- * place that is not there changes nothing.
+ * Changes one place in a JSON text. Everything else stays as written: its order, spaces and numbers. A change at a missing
+ * place has no effect.
  */
 import type { SyntaxNode } from '@lezer/common'
 import {
@@ -15,7 +15,7 @@ import {
 } from '../../components/json/json-tree'
 import { prettyJson } from '../../components/json/pretty-json'
 
-/** The members of a policy, its rules and its budget, in the order in which people write them. */
+/** The members of a policy, a rule and a budget, in their usual order. */
 const ORDER = [
   ...['id', 'name', 'description', 'priority', 'enabled', 'mode', 'agents', 'rules', 'budget'],
   ...['action', 'resource', 'effect', 'conditions', 'reason', 'on_unknown'],
@@ -50,7 +50,7 @@ export function setMember(text: string, path: JsonPath, key: string, value: unkn
   )
 }
 
-/** Puts an item into the array at `path`, in front of the one that has this index. */
+/** Inserts an item into the array at `path`, before the item with this index. */
 export function insertItem(text: string, path: JsonPath, index: number, value: unknown): string {
   const array = nodeAt(text, path)
   if (array?.name !== 'Array') return text
@@ -62,7 +62,7 @@ export function removeItem(text: string, path: JsonPath, index: number): string 
   return array?.name === 'Array' ? removeChild(text, array, valuesIn(array), index) : text
 }
 
-/** Lets the items at two indexes change places. */
+/** Swaps the items at two indexes. */
 export function swapItems(text: string, path: JsonPath, one: number, other: number): string {
   const array = nodeAt(text, path)
   if (array?.name !== 'Array') return text
@@ -109,12 +109,12 @@ function removeChild(text: string, container: SyntaxNode, children: readonly Syn
   return splice(text, inside(container), '')
 }
 
-/** Between the brackets. */
+/** The range between the brackets. */
 function inside({ from, to }: TextRange): TextRange {
   return { from: from + 1, to: to - 1 }
 }
 
-/** The spaces at the start of the line of an offset. */
+/** Returns the indentation of the line at an offset. */
 function indentAt(text: string, offset: number): string {
   const line = text.slice(text.lastIndexOf('\n', offset - 1) + 1, offset)
   return line.slice(0, line.length - line.trimStart().length)

@@ -3,7 +3,7 @@ import { useBlocker } from '@tanstack/react-router'
 import { Dialog } from '../../components/dialog'
 import { draftAt } from './draft-place'
 
-/** Asks before a page with unsaved changes is left. */
+/** Asks for confirmation before the user leaves unsaved changes. */
 export function LeaveGuard({ isDirty }: { readonly isDirty: boolean }) {
   const blocker = useBlocker({
     shouldBlockFn: ({ current, next }) => isDirty && draftAt(current) !== draftAt(next),
@@ -14,7 +14,7 @@ export function LeaveGuard({ isDirty }: { readonly isDirty: boolean }) {
   return (
     <Dialog opened={blocker.status === 'blocked'} onClose={stay} title="Leave without saving?">
       <Stack gap="md">
-        <Text>Your changes to this policy are not saved. They are lost when you leave.</Text>
+        <Text>You have unsaved changes to this policy. They are lost if you leave.</Text>
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={stay} data-autofocus>
             Stay

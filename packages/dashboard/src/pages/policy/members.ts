@@ -2,7 +2,7 @@ import type { Json } from '@countersign/contract'
 
 export type JsonMembers = { readonly [key: string]: Json }
 
-/** What each part of the form gets. */
+/** The props of each part of the form. */
 export interface FormProps {
   readonly policy: JsonMembers
   /** Changes the text of the policy. */
@@ -14,7 +14,7 @@ export function isObject(value: Json | undefined): value is JsonMembers {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** What a field shows of a member that should be a text: a draft may hold anything. */
+/** Returns the text of a field. A draft may contain any JSON where a text belongs. */
 export function textOf(value: Json | undefined): string {
   if (value === undefined) return ''
   return typeof value === 'string' ? value : JSON.stringify(value)

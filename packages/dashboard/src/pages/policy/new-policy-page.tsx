@@ -18,7 +18,7 @@ const route = getRouteApi('/signed-in/policies/new')
 
 const DECISIONS: readonly Scope[] = ['decisions:read']
 
-/** A policy that is written first: from nothing, for a decision, or from another policy. */
+/** A new policy: empty, drafted for a decision, or copied from another policy. */
 export function NewPolicyPage() {
   const { for: decisionId, copy, revision } = route.useSearch()
   const may = useMay()
@@ -36,7 +36,7 @@ export function NewPolicyPage() {
 
 function ForDecision({ id }: { readonly id: string }) {
   const client = useQueryClient()
-  // Made once: what is written on this page does not change under somebody's hands.
+  // Drafted once, so that the text does not change while the user edits it.
   const { data, error, refetch } = useQuery({
     queryKey: ['draft', id],
     queryFn: async () => {
@@ -62,7 +62,7 @@ function ForDecision({ id }: { readonly id: string }) {
   )
 }
 
-/** Of a policy that may be deleted: its revisions are there. */
+/** Copies a revision. The policy itself may be deleted. */
 function CopyOf({ id, revision }: { readonly id: string; readonly revision: string | undefined }) {
   const { data, error, refetch } = useQuery({
     queryKey: ['policies', id, 'revisions'],

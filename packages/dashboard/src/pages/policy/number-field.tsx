@@ -5,13 +5,13 @@ import { useState } from 'react'
 export interface NumberFieldProps
   extends Pick<TextInputProps, 'label' | 'description' | 'descriptionProps' | 'placeholder' | 'disabled'> {
   readonly value: Json | undefined
-  /** Undefined when the field was emptied. */
+  /** Called with undefined when the field is empty. */
   readonly onChange: (value: number | undefined) => void
 }
 
 const NUMBER = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?$/
 
-/** A number as it is typed. What is no number yet stays in the field, and changes nothing. */
+/** A field for a number. An incomplete number stays in the field and changes nothing. */
 export function NumberField({ value, onChange, ...input }: NumberFieldProps) {
   const shown = value === undefined ? '' : typeof value === 'number' ? String(value) : JSON.stringify(value)
   const [typed, setTyped] = useState<string | null>(null)

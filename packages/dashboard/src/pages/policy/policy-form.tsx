@@ -11,23 +11,23 @@ import { RulesForm } from './rules-form'
 const PAUSE_MS = 800
 
 export interface PolicyFormProps extends Pick<FormProps, 'edit'> {
-  /** What the text stands for; undefined while it is no JSON. */
+  /** The parsed text; undefined while it is not valid JSON. */
   readonly value: Json | undefined
 }
 
-/** The policy as a form. While the text is no JSON it shows what it was before, and cannot be changed. */
+/** The policy as a form. While the text is not valid JSON, the form shows the last valid version, read-only. */
 export function PolicyForm({ value, edit }: PolicyFormProps) {
   const last = useRef<JsonMembers>({})
   const isReadOnly = !isObject(value)
-  // While somebody types, a text is no JSON at every other key.
+  // While the user types, the text is often invalid for a moment.
   const [isStuck] = useDebouncedValue(isReadOnly, PAUSE_MS)
   if (isObject(value)) last.current = value
   const props = { policy: last.current, edit, isReadOnly }
   return (
     <Stack gap="lg">
       {isReadOnly && isStuck && (
-        <Notice kind="warning" title="The text is no valid JSON">
-          The form shows what it was before. Mend the text to go on here.
+        <Notice kind="warning" title="The text is not valid JSON">
+          The form shows the last valid version. Fix the text to continue here.
         </Notice>
       )}
       <BasicsForm {...props} />

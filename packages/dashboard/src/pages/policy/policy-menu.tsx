@@ -1,4 +1,4 @@
-/** What can be done with a stored policy as a whole. Each takes effect for the next request, so each asks first. */
+/** The actions for a stored policy. Those that affect the next request ask for confirmation. */
 import type { Policy } from '@countersign/contract'
 import { ActionIcon, Menu } from '@mantine/core'
 import { KebabHorizontalIcon } from '@primer/octicons-react'
@@ -55,8 +55,8 @@ export function PolicyMenu({ policy, isDirty, onSaved }: PolicyMenuProps) {
         isDangerous={enabled}
       >
         {enabled
-          ? 'It decides nothing from the next request on. What only it allowed is denied then; what only it denied may be allowed by another policy.'
-          : 'It takes part in the next request.'}
+          ? 'It stops applying from the next request. Requests that only this policy allowed are denied; requests that only it denied may be allowed by another policy.'
+          : 'It applies from the next request.'}
       </ConfirmDialog>
       <Dialog title={`Delete ${name}?`} opened={asked === 'delete'} onClose={close}>
         <DeletePolicy policy={policy} onClose={close} />

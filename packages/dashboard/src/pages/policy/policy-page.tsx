@@ -18,7 +18,7 @@ import { simulateDraft } from './simulate-draft'
 
 const route = getRouteApi('/signed-in/policies/$id')
 
-/** One policy: read, changed, tried and saved. */
+/** One policy, to read, edit, test and save. */
 export function PolicyPage() {
   const { id } = route.useParams()
   const { for: decisionId } = route.useSearch()
@@ -75,7 +75,7 @@ function DraftedRule({ policy, decision }: { readonly policy: Policy; readonly d
   const { tab } = route.useSearch()
   const navigate = route.useNavigate()
   const client = useQueryClient()
-  // Made once: what is written on this page does not change under somebody's hands.
+  // Drafted once, so that the text does not change while the user edits it.
   const [draft] = useState(() => ({
     text: policyWithRuleFor(policy, decision),
     request: requestOf(decision),
@@ -110,11 +110,11 @@ function DeletedPolicy({ id }: { readonly id: string }) {
   const navigate = useNavigate()
   return (
     <Page title="Deleted policy" lead={<span className="mono">{id}</span>} scopes={['policies:read']}>
-      <Notice kind="info">This policy was deleted, or never was. It decides nothing.</Notice>
+      <Notice kind="info">This policy was deleted or never existed. It has no effect.</Notice>
       <Revisions
         policyId={id}
         present={null}
-        restore="Write it again"
+        restore="Create it again"
         onRestore={({ revision }) =>
           void navigate({ to: '/policies/new', search: { copy: id, revision: String(revision) } })
         }

@@ -1,4 +1,4 @@
-/** One policy, stored or new: its text, the same as a form, what is wrong with it, and how it would decide. */
+/** One policy, stored or new: its text, a form for it, its problems, and a simulator. */
 import type { Policy } from '@countersign/contract'
 import { Button, Group, Stack, Tabs, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
@@ -32,14 +32,14 @@ import { useCheck } from './use-check'
 import { useDraft } from './use-draft'
 
 export interface PolicyWorkbenchProps {
-  /** As it is stored; null for a new one. */
+  /** The stored policy; null for a new one. */
   readonly policy: Policy | null
-  /** What stands in the editor first, unsaved. */
+  /** The initial text of the editor, if it differs from the stored one. */
   readonly start?: string
-  /** What the try-it asks first. */
+  /** The initial request of the simulator. */
   readonly request?: RequestDraft
   readonly notice?: ReactNode
-  /** JSON pointer of what the editor shows first. */
+  /** A JSON pointer to the place that the editor scrolls to first. */
   readonly place?: string
   readonly tab?: string | undefined
   readonly onTab?: (tab: string) => void
@@ -53,7 +53,7 @@ export function PolicyWorkbench(props: PolicyWorkbenchProps) {
   const [request, setRequest] = useState(firstRequest)
   const [side, setSide] = useState<string | null>(firstRequest === EMPTY_REQUEST ? 'form' : 'try')
   const editor = useRef<JsonEditorHandle>(null)
-  // Of the text at the beginning: a later one may have something else there.
+  // The pointer is valid for the initial text only.
   // biome-ignore lint/correctness/useExhaustiveDependencies: see above
   useEffect(() => {
     if (place !== undefined) editor.current?.show(rangeOfValue(text, place), { isFocused: false })
@@ -87,7 +87,7 @@ export function PolicyWorkbench(props: PolicyWorkbenchProps) {
         : check.problems,
     [text, saveError, check.problems],
   )
-  const obstacle = check.hasErrors ? 'Mend the errors first.' : null
+  const obstacle = check.hasErrors ? 'Fix the errors first.' : null
   const canSave = mayWrite && isDirty && obstacle === null && theirs === null && !save.isPending
   const submit = () => canSave && save.mutate({ text, over: base })
 
@@ -96,7 +96,7 @@ export function PolicyWorkbench(props: PolicyWorkbenchProps) {
     <Page
       title={title}
       heading={base === null ? title : <PolicyHeading policy={base} />}
-      lead={base === null ? 'It takes effect when it is saved.' : <PolicyLead policy={base} />}
+      lead={base === null ? 'It takes effect when you save it.' : <PolicyLead policy={base} />}
       actions={
         <>
           <Text size="sm" className="quiet" role="status">
@@ -111,7 +111,7 @@ export function PolicyWorkbench(props: PolicyWorkbenchProps) {
             onClick={submit}
             disabled={!canSave}
             loading={save.isPending}
-            title={mayWrite ? (obstacle ?? undefined) : 'Your key lacks the scope policies:write.'}
+            title={mayWrite ? (obstacle ?? undefined) : 'Your key is missing the scope policies:write.'}
           >
             Save
           </Button>
@@ -133,7 +133,7 @@ export function PolicyWorkbench(props: PolicyWorkbenchProps) {
         {isDirty && notice}
         {!mayWrite && (
           <Notice kind="info">
-            Your key lacks the scope policies:write: you can try changes here, and not save them.
+            Your key is missing the scope policies:write. You can test changes here but not save them.
           </Notice>
         )}
         {theirs !== null && base !== null && (
@@ -148,7 +148,7 @@ export function PolicyWorkbench(props: PolicyWorkbenchProps) {
         {saveError !== null && (
           <ErrorNotice
             error={saveError}
-            title={codeOf(saveError) === 'not_found' ? 'The policy was deleted meanwhile' : 'Not saved'}
+            title={codeOf(saveError) === 'not_found' ? 'The policy was deleted while you were editing' : 'Not saved'}
           />
         )}
         {codeOf(saveError) === 'not_found' && (
@@ -233,7 +233,7 @@ export function PolicyWorkbench(props: PolicyWorkbenchProps) {
   )
 }
 
-/** Another text is another policy to create. */
+/** Keeps one idempotency key per text, because a different text creates a different policy. */
 function keyedByText() {
   const keys = new Map<string, string>()
   return {
@@ -262,7 +262,7 @@ function PolicyLead({ policy: { id, revision, updated_at } }: { readonly policy:
   )
 }
 
-/** Suggests what the API describes, and the facts that the request of the try-it holds. */
+/** Completes from the API's schema, and from the facts in the simulator's request. */
 function useCompletion({ context }: RequestDraft) {
   const { data } = useQuery({ queryKey: ['openapi'], queryFn: readOpenApi, staleTime: Number.POSITIVE_INFINITY })
   const latest = useRef({ data, context })

@@ -14,7 +14,7 @@ export interface ProblemListProps {
   readonly onShow: (range: TextRange) => void
 }
 
-/** Every error and warning. Each leads to its place in the text. */
+/** Lists every error and warning, each with a link to its place in the text. */
 export function ProblemList({ text, problems, check, onShow }: ProblemListProps) {
   const errors = problems.filter(({ severity }) => severity === 'error').length
   const warnings = problems.length - errors

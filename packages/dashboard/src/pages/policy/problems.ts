@@ -1,4 +1,4 @@
-/** What is wrong with the text of a policy, each at its token. */
+/** The errors and warnings of a policy, each with its place in the text. */
 import type { PolicyValidation } from '@countersign/contract'
 import { ApiError } from '../../api/client'
 import type { TextProblem } from '../../components/json/json-editor'
@@ -7,11 +7,11 @@ import { placeOf } from '../../components/json/read-text'
 import { syntaxProblem } from '../../components/json/syntax-problem'
 
 export interface PolicyProblem extends TextProblem {
-  /** Where it is in the policy; null for a text that is no JSON. */
+  /** The place in the policy; null for a syntax error. */
   readonly pointer: string | null
 }
 
-/** A text is the same for errors that an earlier form of it had: their pointers are looked up in the present one. */
+/** Places the result of a check in the text. The result may be of an earlier text, so each pointer is looked up in this one. */
 export function problemsOf(text: string, { errors, warnings }: PolicyValidation): PolicyProblem[] {
   return [
     ...errors.map(({ pointer, detail }) => errorAt(text, pointer, detail)),
@@ -24,7 +24,7 @@ export function problemsOf(text: string, { errors, warnings }: PolicyValidation)
   ]
 }
 
-/** What the answer to a refused call names; empty when it names no place. */
+/** Returns the problems that a refused call names; empty when it names none. */
 export function problemsOfError(text: string, error: unknown): PolicyProblem[] {
   const problem = error instanceof ApiError ? error.problem : null
   if (problem?.code === 'malformed_json') return [syntaxProblem(text, { ok: false, ...placeOf(text, problem.detail) })]
@@ -32,7 +32,7 @@ export function problemsOfError(text: string, error: unknown): PolicyProblem[] {
   return (problem?.errors ?? []).map(({ pointer, detail }) => errorAt(text, pointer, detail))
 }
 
-/** `must be …` is about a value; `is missing`, `is not a member` and such are about a key. */
+/** A detail such as `must be …` is about the value; `is missing` and others are about the key. */
 function errorAt(text: string, pointer: string, detail: string): PolicyProblem {
   const about = detail.startsWith('must') ? 'value' : 'key'
   return { severity: 'error', pointer, message: detail, ...rangeOfPointer(text, pointer, about) }

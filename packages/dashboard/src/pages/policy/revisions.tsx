@@ -1,4 +1,4 @@
-/** What a policy was, and what has changed since. */
+/** The revisions of a policy, each compared with the current one. */
 import type { Policy, PolicyRevision } from '@countersign/contract'
 import { Button, Group, Stack, Text, UnstyledButton } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
@@ -10,12 +10,13 @@ import { ErrorNotice } from '../../components/notice'
 import { Empty, Loading } from '../../components/page'
 import { Panel } from '../../components/panel'
 import { At } from '../../components/time'
+import { CompareRevisions } from './compare-revisions'
 import classes from './policy.module.css'
 import { policyText } from './policy-text'
 
 export interface RevisionsProps {
   readonly policyId: string
-  /** What stands now; null for a policy that was deleted: then the last one does. */
+  /** The current policy; null for a deleted one, whose last revision is used instead. */
   readonly present: Policy | null
   readonly onRestore: (revision: PolicyRevision) => void
   readonly restore: string
@@ -30,7 +31,7 @@ export function Revisions({ policyId, present, onRestore, restore }: RevisionsPr
   if (revisions.isPending) return <Loading what="the revisions" />
   if (revisions.isError) return <ErrorNotice error={revisions.error} retry={revisions.refetch} />
   const [newest, ...older] = revisions.data
-  if (newest === undefined) return <Empty title="No revision" />
+  if (newest === undefined) return <Empty title="No revisions" />
   const now = present ?? newest
   const shown = revisions.data.find(({ revision }) => revision === chosen) ?? older[0] ?? newest
   const isNow = shown.revision === now.revision
@@ -58,6 +59,7 @@ export function Revisions({ policyId, present, onRestore, restore }: RevisionsPr
             </li>
           ))}
         </ul>
+        <CompareRevisions key={now.revision} policyId={policyId} liveRevision={present?.revision ?? null} />
       </Panel>
       <Panel
         title={isNow ? `Revision ${shown.revision}` : `From revision ${shown.revision} to ${now.revision}`}
@@ -74,11 +76,11 @@ export function Revisions({ policyId, present, onRestore, restore }: RevisionsPr
             <Text size="sm" className="quiet">
               {isNow
                 ? revisions.data.length === 1
-                  ? 'The only one so far.'
-                  : 'As it stands now.'
-                : `Red is what revision ${shown.revision} had; green is what came in its place.`}
+                  ? 'The only revision so far.'
+                  : 'The current revision.'
+                : `Red: text of revision ${shown.revision}. Green: what replaced it.`}
             </Text>
-            {shown.name !== now.name && <Text size="sm">Was called {visibleText(shown.name)}</Text>}
+            {shown.name !== now.name && <Text size="sm">Name at the time: {visibleText(shown.name)}</Text>}
           </Group>
           <DiffView
             label={isNow ? `Revision ${shown.revision}` : `Changes from revision ${shown.revision} to ${now.revision}`}

@@ -1,4 +1,4 @@
-/** The rules of a policy as a form. It changes the text, at the place of what was changed. */
+/** The rules of a policy as a form. Each change edits only its own place in the text. */
 import type { Json } from '@countersign/contract'
 import { ActionIcon, Button, Group, NativeSelect, Text, TextInput } from '@mantine/core'
 import { ArrowDownIcon, ArrowUpIcon, PlusIcon, TrashIcon } from '@primer/octicons-react'
@@ -15,7 +15,7 @@ const NEW_RULE = { action: 'payment.refund', effect: 'review' }
 export function RulesForm({ policy, edit, isReadOnly }: FormProps) {
   const { rules } = policy
   if (rules !== undefined && !Array.isArray(rules))
-    return <Text className="quiet">“rules” is no list. Mend it in the text.</Text>
+    return <Text className="quiet">“rules” is not a list. Fix it in the text.</Text>
   const items = (rules ?? []) as readonly Json[]
   const add = () =>
     edit((text) =>
@@ -24,11 +24,11 @@ export function RulesForm({ policy, edit, isReadOnly }: FormProps) {
   return (
     <>
       <Text size="sm" className="quiet" mb="xs">
-        The first rule that matches decides.
+        The first matching rule decides.
       </Text>
       <ol className={classes.rules} aria-label="Rules">
         {items.map((rule, index) => (
-          // A rule has no name of its own: its place is what it is known by.
+          // Rules have no ids, so the index identifies them.
           // biome-ignore lint/suspicious/noArrayIndexKey: see above
           <li key={index} className={classes.rule} aria-label={`Rule ${index + 1}`}>
             <RuleFields rule={rule} index={index} count={items.length} edit={edit} isReadOnly={isReadOnly} />
@@ -136,11 +136,11 @@ function RuleFields({ rule, index, count, edit, isReadOnly }: RuleFieldsProps) {
                 {conditionWords(rule.conditions)}
               </>
             )}
-            {rule.on_unknown === 'skip' && <span className="quiet"> · skipped when this cannot be told</span>}
+            {rule.on_unknown === 'skip' && <span className="quiet"> · skipped when this is unknown</span>}
           </Text>
           <TextInput
             label="Reason"
-            placeholder="told with the decision"
+            placeholder="returned with the decision"
             size="xs"
             disabled={isReadOnly}
             value={textOf(rule.reason)}

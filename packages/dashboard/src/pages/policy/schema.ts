@@ -1,20 +1,20 @@
-/** What the schema of the API says about a place in a policy. */
+/** Looks up a place of a policy in the schema of the API. */
 import type { JsonSchema, OpenApiDocument } from '../../api/openapi'
 import type { JsonPath } from '../../components/json/json-tree'
 
 export interface Suggestion {
   readonly text: string
-  /** What kind of value it is, or takes. */
+  /** The type of the value, or `value`. */
   readonly detail: string
   readonly info?: string
-  /** What to write behind a name. */
+  /** The start of the value, written after a name. */
   readonly starter?: string
 }
 
-/** The parts of the document that describe the value at a path. */
+/** The schemas that describe the value at a path. */
 export type Schemas = readonly JsonSchema[]
 
-/** The schemas of a policy as POST takes it. */
+/** Returns the schemas of the policy that `POST /v1/policies` accepts. */
 function policySchemas(document: OpenApiDocument): Schemas {
   const body = document.paths['/v1/policies']?.post?.requestBody?.content?.['application/json']
   return body === undefined ? [] : expand(document, body.schema)
@@ -29,9 +29,9 @@ export function schemasAt(document: OpenApiDocument, path: JsonPath): Schemas {
 }
 
 /**
- * The names that an object may have.
+ * Returns the names that an object may have.
  *
- * @param known texts that fit where a name has a pattern: the paths of facts
+ * @param known paths of facts, suggested where a name has a pattern
  */
 export function namesIn(document: OpenApiDocument, schemas: Schemas, known: readonly string[]): Suggestion[] {
   return schemas.flatMap(({ properties = {}, patternProperties = {}, propertyNames }) => [
@@ -51,7 +51,7 @@ export function namesIn(document: OpenApiDocument, schemas: Schemas, known: read
   ])
 }
 
-/** The values that a place may have, where there are few. */
+/** Returns the values that a place may have, where they can be listed. */
 export function valuesOf(schemas: Schemas, known: readonly string[]): Suggestion[] {
   return schemas.flatMap((schema): Suggestion[] => {
     if (schema.type === 'boolean') return ['true', 'false'].map((text) => ({ text, detail: 'value' }))
@@ -66,7 +66,7 @@ function textsOf({ enum: values = [], pattern }: JsonSchema, known: readonly str
   return [...named, ...new Set([...alternativesOf(pattern), ...known])].filter((text) => test.test(text))
 }
 
-/** The first names of a pattern such as `^(action|resource\.id|…(…)+)$`. */
+/** Returns the first names of a pattern such as `^(action|resource\.id|…(…)+)$`. */
 function alternativesOf(pattern: string): string[] {
   const [, names = ''] = /^\^\(([^()]*)\|/.exec(pattern) ?? []
   return names.split('|').map((name) => name.replaceAll('\\', ''))
@@ -92,7 +92,7 @@ function childrenOf({ properties, patternProperties = {}, items }: JsonSchema, s
     .map(([, schema]) => schema)
 }
 
-/** The schema itself, with its reference followed and its alternatives parted. */
+/** Follows the reference of a schema, and splits its alternatives. */
 function expand(document: OpenApiDocument, schema: JsonSchema): JsonSchema[] {
   if (schema.$ref !== undefined) {
     const target = document.components.schemas[schema.$ref.replace('#/components/schemas/', '')]

@@ -4,22 +4,18 @@ import { listPolicies, simulate } from '../../api/policies'
 import { type RequestDraft, requestText } from '../../components/simulation/request-form'
 import { setMember } from './edit-text'
 
-/** Of a policy that is not stored yet. It sorts behind every other one, as a new policy does. */
+/** The id of a policy that is not stored yet. It sorts after every other id, as a new policy does. */
 export const NEW_ID = 'pol_draft'
 
 export interface AskedDraft {
-  /** The draft, as it is written. */
+  /** The text of the draft. */
   readonly text: string
-  /** Of the stored policy that the draft is to replace; null for a new one. */
+  /** The id of the stored policy that the draft replaces; null for a new one. */
   readonly policyId: string | null
   readonly request: RequestDraft
 }
 
-/**
- * What would be answered if the draft were saved now. Nothing is stored.
- *
- * @throws ApiError
- */
+/** Decides the request as if the draft were saved now. Nothing is stored. @throws ApiError */
 export async function simulateDraft(
   client: QueryClient,
   { text, policyId, request }: AskedDraft,

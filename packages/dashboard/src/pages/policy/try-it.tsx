@@ -1,4 +1,4 @@
-/** Asks what would be answered if the draft were saved now. */
+/** Decides a request as if the draft were saved now. */
 import { Stack } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { ErrorNotice, Notice } from '../../components/notice'
@@ -7,13 +7,13 @@ import { SimulationView } from '../../components/simulation/simulation-view'
 import { NEW_ID, simulateDraft } from './simulate-draft'
 
 export interface TryItProps {
-  /** The draft, as it is written. */
+  /** The text of the draft. */
   readonly text: string
-  /** Of the stored policy that the draft is to replace; null for a new one. */
+  /** The id of the stored policy that the draft replaces; null for a new one. */
   readonly policyId: string | null
   readonly request: RequestDraft
   readonly onChange: (request: RequestDraft) => void
-  /** Why the draft cannot be tried now. */
+  /** Why the draft cannot be tested now. */
   readonly obstacle: string | null
 }
 
@@ -30,14 +30,14 @@ export function TryIt({ text, policyId, request, onChange, obstacle }: TryItProp
         request={request}
         onChange={onChange}
         onSubmit={() => run.mutate({ text, request })}
-        submit="Try the draft"
+        submit="Test the draft"
         isBusy={run.isPending}
         obstacle={obstacle}
         error={isOld ? null : run.error}
       />
-      {run.isError && <ErrorNotice error={run.error} title="The draft was not tried" />}
+      {run.isError && <ErrorNotice error={run.error} title="The draft could not be tested" />}
       {run.data !== undefined && isOld && (
-        <Notice kind="info">The answer is of what stood here before. Try again.</Notice>
+        <Notice kind="info">This result is for an earlier version of the draft. Test it again.</Notice>
       )}
       {run.data !== undefined && <SimulationView answer={run.data} draftId={policyId ?? NEW_ID} />}
     </Stack>

@@ -7,21 +7,21 @@ import { readText } from '../../components/json/read-text'
 import { syntaxProblem } from '../../components/json/syntax-problem'
 import { type PolicyProblem, problemsOf, problemsOfError } from './problems'
 
-/** So long after the last key the server is asked. */
+/** How long after the last key the server checks the text. */
 const PAUSE_MS = 300
 
 export interface PolicyCheck {
-  /** What the text stands for; undefined while it is no JSON. */
+  /** The parsed text; undefined while it is not valid JSON. */
   readonly value: Json | undefined
   readonly problems: readonly PolicyProblem[]
   readonly hasErrors: boolean
-  /** Whether the server has checked this very text. */
+  /** Whether the server has checked exactly this text. */
   readonly isChecked: boolean
   /** Why the server could not check it. */
   readonly failure: Error | null
 }
 
-/** Checks a policy as it is written: as JSON at once, as a policy by the server a moment later. */
+/** Checks the text while the user types: the JSON at once, the policy on the server a moment later. */
 export function useCheck(text: string): PolicyCheck {
   const [settled] = useDebouncedValue(text, PAUSE_MS)
   const read = useMemo(() => readText(text), [text])

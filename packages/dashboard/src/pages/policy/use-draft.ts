@@ -10,26 +10,26 @@ import { NEW_POLICY, policyText } from './policy-text'
 export interface Draft {
   readonly text: string
   readonly setText: (text: string) => void
-  /** Changes the text as it is at that time. */
+  /** Changes the latest text. */
   readonly edit: (change: (text: string) => string) => void
-  /** What the changes began with; null for a new policy. */
+  /** The revision that the changes started from; null for a new policy. */
   readonly base: Policy | null
   readonly isDirty: boolean
-  /** What somebody else has saved since the changes began; else null. */
+  /** The revision that another user has saved since; null for none. */
   readonly theirs: Policy | null
-  /** Gives up the changes for a stored policy. */
+  /** Replaces the changes with a stored policy. */
   readonly load: (policy: Policy) => void
   readonly discard: () => void
-  /** Writes an earlier revision, unsaved. */
+  /** Puts an earlier revision into the editor, unsaved. */
   readonly restore: (revision: Policy) => void
-  /** This text is stored now, as this policy. */
+  /** Records that this text is now stored as this policy. */
   readonly markSaved: (policy: Policy, text: string) => void
 }
 
 interface State {
   readonly base: Policy | null
   readonly text: string
-  /** The text without changes. */
+  /** The text before any changes. */
   readonly clean: string
 }
 
@@ -39,7 +39,7 @@ interface Kept {
   readonly state: State
 }
 
-/** What somebody was writing when the session ended. The same key finds it on the same page. It is in memory only. */
+/** The unsaved text at the end of a session. The same key finds it again on the same page. It is kept in memory only. */
 let kept: Kept | null = null
 
 function keptFor(keyId: string, place: string): State | null {
@@ -47,10 +47,10 @@ function keptFor(keyId: string, place: string): State | null {
 }
 
 /**
- * A policy as it is written on this page. When the session ends, it is there again after the next sign-in.
+ * The policy that the user edits on this page. If the session ends, the text is restored after the next sign-in.
  *
- * @param stored null for a new policy; a newer revision is taken over as long as nothing was changed here
- * @param start what stands in the editor first, unsaved
+ * @param stored null for a new policy; a newer revision replaces the text while it is unchanged
+ * @param start the initial text, unsaved
  */
 export function useDraft(stored: Policy | null, start?: string): Draft {
   const keyId = useSession().key.id
@@ -67,7 +67,7 @@ export function useDraft(stored: Policy | null, start?: string): Draft {
   const latest = useRef(state)
   latest.current = state
   useEffect(() => {
-    // It is here again, or somebody else is.
+    // The text was restored, or another key has signed in.
     if (kept?.place === place || kept?.keyId !== keyId) kept = null
     return () => {
       const isOver = client.getQueryData(SESSION_KEY) === null

@@ -12,10 +12,10 @@ export interface AnswerProps {
   readonly answer: ShownAnswer
 }
 
-/** What the server has answered: status, headers, body. */
+/** The response of the server. */
 export function Answer({ operation: { id }, answer }: AnswerProps) {
   const { status, headers, body, hasMasked, isEnded } = answer
-  const label = `Answer of ${id}`
+  const label = `Response of ${id}`
   return (
     <Stack gap="xs">
       <Text role="status" component="div">

@@ -2,7 +2,7 @@ import { prettyJson } from '../../components/json/pretty-json'
 import { shellWord } from '../../components/shell-word'
 import type { Operation } from './openapi'
 
-/** The call as a command for a shell. The key is in its environment. */
+/** Returns the call as a shell command. It takes the key from the environment. */
 export function curlOf({ method, path, body }: Operation, origin: string, example: unknown): string {
   const call = method === 'GET' || (method === 'POST' && body !== null) ? '' : ` -X ${method}`
   const stream = path === '/v1/events' ? 'N' : ''

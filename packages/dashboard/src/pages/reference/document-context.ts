@@ -1,10 +1,9 @@
 import { createContext, useContext } from 'react'
 import type { Schemas } from '../../api/openapi'
 
-/** What every part of the reference looks up. */
+/** What the parts of the reference look up. */
 export interface Catalogue {
   readonly schemas: Schemas
-  /** The codes of all problems. */
   readonly codes: ReadonlySet<string>
 }
 

@@ -2,9 +2,9 @@ import type { JsonSchema, Schemas } from '../../api/openapi'
 import { exampleIn, nameOf, resolved } from './schema'
 
 /**
- * A value of the form that a schema describes, with all its members. A text without an example is `…`.
+ * Returns an example for a schema, with all members. A text without an example is `…`.
  *
- * @param within the schemas that it is a part of, which are not opened once more
+ * @param within the names of the enclosing schemas, which are not expanded again
  */
 export function exampleOf(schema: JsonSchema, schemas: Schemas, within: readonly string[] = []): unknown {
   const name = nameOf(schema)

@@ -1,8 +1,8 @@
-/** What a page must not show, whatever else an answer holds. */
+/** The members of a response that a page must never show. */
 const SECRETS = new Set(['permit_token', 'key', 'secret'])
 const MASK = '••••••••'
 
-/** The value with each permit, key and secret in it replaced, at any depth. */
+/** Returns the value with each permit, key and secret in it replaced, at any depth. */
 export function masked(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(masked)
   if (typeof value !== 'object' || value === null) return value
@@ -11,7 +11,7 @@ export function masked(value: unknown): unknown {
   )
 }
 
-/** Whether a part of the value had to be replaced. */
+/** Whether the value contains a replaced member. */
 export function hasMasked(value: unknown): boolean {
   return JSON.stringify(value)?.includes(`"${MASK}"`) === true
 }

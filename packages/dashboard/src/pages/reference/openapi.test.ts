@@ -8,7 +8,7 @@ const DOCUMENT: OpenApiDocument = {
   paths: {
     '/v1/decisions/{id}': {
       get: {
-        operationId: 'decisions.get',
+        operationId: 'decisions_get',
         summary: 'Read a decision.',
         description: 'Scope: decisions:read or decisions:write.',
         tags: ['decisions'],
@@ -27,7 +27,7 @@ describe('an operation of the document', () => {
 
   it('says what it needs, answers and refuses', () => {
     expect(operation).toMatchObject({
-      id: 'decisions.get',
+      id: 'decisions_get',
       method: 'GET',
       scopes: { names: ['decisions:read', 'decisions:write'], needsAll: false },
       body: null,

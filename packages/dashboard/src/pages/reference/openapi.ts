@@ -1,4 +1,4 @@
-/** The operations of the OpenAPI document, as the page shows them. */
+/** Reads the operations of the OpenAPI document. */
 import type { DocumentedOperation, DocumentedResponse, JsonSchema, OpenApiDocument, Parameter } from '../../api/openapi'
 
 export interface ProblemCode {
@@ -11,7 +11,7 @@ export interface Operation {
   readonly id: string
   readonly group: string
   readonly method: string
-  /** With its parameters: `/v1/decisions/{id}`. */
+  /** The path with its parameters: `/v1/decisions/{id}`. */
   readonly path: string
   readonly summary: string
   readonly scopes: Scopes
@@ -25,17 +25,17 @@ export interface Operation {
     readonly headers: readonly { readonly name: string; readonly description: string }[]
   }
   readonly problems: readonly ProblemCode[]
-  /** Whether it writes something. A POST that only asks does not. */
+  /** Whether the operation changes data. Some POST operations do not. */
   readonly isChange: boolean
 }
 
-/** What a key needs for a call: all of the scopes, or one of them. None: any key will do. */
+/** The scopes that a call needs: all of them, or one of them. Without names, any key may call. */
 export interface Scopes {
   readonly names: readonly string[]
   readonly needsAll: boolean
 }
 
-/** All operations, in the order of the document. */
+/** Returns all operations, in the order of the document. */
 export function operationsOf({ paths }: OpenApiDocument): Operation[] {
   return Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, operation]) => operationOf(path, method.toUpperCase(), operation)),
@@ -71,12 +71,12 @@ function operationOf(path: string, method: string, documented: DocumentedOperati
   }
 }
 
-/** `Scope: decisions:read and policies:read.` */
+/** Parses `Scope: decisions:read and policies:read.` */
 function scopesIn(description: string): Scopes {
   return { names: description.match(/[a-z]+:[a-z]+/g) ?? [], needsAll: !description.includes(' or ') }
 }
 
-/** `` `not_found`: Nothing was found here. `gone`: … `` */
+/** Parses `` `not_found`: Nothing was found here. `gone`: … ``. */
 function problemsIn(status: number, { description }: DocumentedResponse): ProblemCode[] {
   if (status < 400) return []
   return [...description.matchAll(/`(\w+)`: ([^`]*)/g)].map(([, code = '', title = '']) => ({
@@ -91,7 +91,7 @@ export function hasScopes({ names, needsAll }: Scopes, held: readonly string[]):
   return needsAll ? names.every((name) => held.includes(name)) : names.some((name) => held.includes(name))
 }
 
-/** Whether all words of a search are in what an operation is called by. */
+/** Whether an operation contains every word of a search. */
 export function isFound({ id, method, path, summary, scopes }: Operation, search: string): boolean {
   const text = [id, method, path, summary, ...scopes.names].join(' ').toLowerCase()
   return search

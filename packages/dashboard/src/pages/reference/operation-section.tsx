@@ -21,7 +21,7 @@ export interface OperationSectionProps {
   readonly session: Session | null
 }
 
-/** One endpoint: what it takes, what it answers, an example, and a form that calls it. */
+/** One endpoint: its request, its response, an example, and a form that calls it. */
 export function OperationSection({ operation, session }: OperationSectionProps) {
   const { schemas } = useCatalogue()
   const [isTrying, setTrying] = useState(false)
@@ -52,7 +52,7 @@ export function OperationSection({ operation, session }: OperationSectionProps) 
               <Members schema={resolved(body.schema, schemas)} isSent />
             </>
           )}
-          <Part title={`Answer: ${answer.status}`} />
+          <Part title={`Response: ${answer.status}`} />
           <Text size="sm">
             <Prose text={answer.description} />
           </Text>
@@ -62,8 +62,8 @@ export function OperationSection({ operation, session }: OperationSectionProps) 
             </Opened>
           )}
           <Opened title="Headers">
-            <Parameters title="Of the request" parameters={headers} />
-            <Part title="Of the answer" />
+            <Parameters title="Request" parameters={headers} />
+            <Part title="Response" />
             <ul className={classes.members}>
               {answer.headers.map(({ name, description }) => (
                 <li key={name}>
@@ -80,8 +80,8 @@ export function OperationSection({ operation, session }: OperationSectionProps) 
           <Part title="Example" />
           <CodeBlock code={curlOf(operation, window.location.origin, example)} label={`${id} with curl`} />
           {answer.schema !== null && answer.mediaType === 'application/json' && (
-            <Opened title="Example of the answer">
-              <JsonView value={exampleOf(answer.schema, schemas)} label={`Example of the answer of ${id}`} />
+            <Opened title="Example response">
+              <JsonView value={exampleOf(answer.schema, schemas)} label={`Example response of ${id}`} />
             </Opened>
           )}
           <Button mt="sm" size="xs" variant="default" aria-expanded={isTrying} onClick={() => setTrying(!isTrying)}>

@@ -1,6 +1,6 @@
 import { useCatalogue } from './document-context'
 
-/** A sentence of the document: what stands in backticks is code, and the code of a problem leads to the page about it. */
+/** A sentence of the document. Text in backticks is code, and an error code links to its page. */
 export function Prose({ text }: { readonly text: string }) {
   const { codes } = useCatalogue()
   return text.split('`').map((part, index) => {

@@ -1,4 +1,4 @@
-/** The API reference: what the OpenAPI document of this server says, for people, with a form for each call. */
+/** The API reference: the OpenAPI document of this server, with a form for each call. */
 
 import { Anchor, Text, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
@@ -18,7 +18,7 @@ import classes from './reference.module.css'
 import { Members, Opened } from './schema-view'
 import { SideList } from './side-list'
 
-/** Groups whose tag is not a name. */
+/** The groups whose name differs from their tag. */
 const NAMES: Readonly<Record<string, string>> = { keys: 'API keys', stats: 'Statistics', events: 'Live events' }
 
 export function ReferencePage() {
@@ -62,7 +62,7 @@ function Reference({ document }: { readonly document: OpenApiDocument }) {
     }),
     [document, operations],
   )
-  // The anchor of the URL is here only now.
+  // The target of the URL's anchor exists only now.
   useEffect(() => {
     window.document.getElementById(hash)?.scrollIntoView()
   }, [hash])
@@ -75,8 +75,8 @@ function Reference({ document }: { readonly document: OpenApiDocument }) {
           <Title order={1}>API reference</Title>
           <Text my="xs">{document.info.description}</Text>
           <Text mb="lg" className="quiet">
-            Send <code>Authorization: Bearer</code> and an API key with every request. An error is a problem with a{' '}
-            <code>code</code>: see <a href="/docs/errors">all errors</a>. After an error, nothing was permitted.
+            Send <code>Authorization: Bearer</code> and an API key with every request. An error is a problem document
+            with a <code>code</code>: see <a href="/docs/errors">all errors</a>. An error never permits anything.
           </Text>
           {groups.map(([name, members]) => (
             <section key={name} aria-labelledby={`group-${name}`}>

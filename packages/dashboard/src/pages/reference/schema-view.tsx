@@ -7,11 +7,11 @@ import { constraintsOf, descriptionOf, exampleIn, type Member, membersOf, object
 
 export interface SchemaViewProps {
   readonly schema: JsonSchema
-  /** Whether it is a body that callers send; else the server does. */
+  /** Whether callers send the value; otherwise the server does. */
   readonly isSent: boolean
 }
 
-/** The members of an object, each with what it may be. */
+/** Lists the members of an object. */
 export function Members({ schema, isSent }: SchemaViewProps) {
   const members = membersOf(schema, isSent)
   if (members.length === 0) return <ValueFacts schema={schema} isSent={isSent} />
@@ -45,7 +45,7 @@ function MemberName({ member, isSent }: { readonly member: Member; readonly isSe
   )
 }
 
-/** What a value must be, an example, and the members of what it holds, to open. */
+/** The constraints of a value, an example, and the members of its objects, folded. */
 export function ValueFacts({ schema, isSent }: SchemaViewProps) {
   const { schemas } = useCatalogue()
   const description = descriptionOf(schema)
@@ -85,7 +85,7 @@ export function ValueFacts({ schema, isSent }: SchemaViewProps) {
   )
 }
 
-/** What is in the document only once it is opened: a schema may hold itself. */
+/** Mounts its content only when opened, because a schema may contain itself. */
 export function Opened({
   title,
   id,

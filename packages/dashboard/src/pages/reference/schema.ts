@@ -1,18 +1,18 @@
-/** What a schema says, in words. */
+/** Describes a schema in words. */
 import type { JsonSchema, Schemas } from '../../api/openapi'
 
-/** The schema itself, where it is a reference. */
+/** Follows the reference of a schema. */
 export function resolved(schema: JsonSchema, schemas: Schemas): JsonSchema {
   const name = nameOf(schema)
   return name === null ? schema : (schemas[name] ?? {})
 }
 
-/** The name of the schema that is referred to; null for one that stands for itself. */
+/** Returns the name of the referenced schema; null for a schema that is not a reference. */
 export function nameOf({ $ref }: JsonSchema): string | null {
   return $ref === undefined ? null : $ref.slice($ref.lastIndexOf('/') + 1)
 }
 
-/** `string`, `list of Rule`, `Budget or null`. */
+/** Returns `string`, `list of Rule` or `Budget or null`. */
 export function typeOf(schema: JsonSchema): string {
   const name = nameOf(schema)
   if (name !== null) return name
@@ -23,29 +23,29 @@ export function typeOf(schema: JsonSchema): string {
   return [schema.type].flat().join(' or ')
 }
 
-/** The forms that a value can have. */
+/** The schema and its alternatives. */
 function formsOf(schema: JsonSchema): readonly JsonSchema[] {
   return [schema, ...(schema.anyOf ?? [])]
 }
 
-/** The values that are allowed; empty where they cannot be listed. */
+/** Returns the allowed values; empty where they cannot be listed. */
 export function valuesOf(schema: JsonSchema): readonly unknown[] {
   return [schema, ...(schema.items === undefined ? [] : [schema.items])]
     .flatMap(formsOf)
     .flatMap((one) => one.enum ?? [])
 }
 
-/** The description, of one of the forms where the schema itself has none. */
+/** Returns the description of the schema, or else of one of its alternatives. */
 export function descriptionOf(schema: JsonSchema): string | null {
   return formsOf(schema).find((one) => one.description !== undefined)?.description ?? null
 }
 
-/** An example, of one of the forms where the schema itself has none; undefined without one. */
+/** Returns an example of the schema, or else of one of its alternatives; undefined for none. */
 export function exampleIn(schema: JsonSchema): unknown {
   return formsOf(schema).find((one) => one.examples !== undefined)?.examples?.[0]
 }
 
-/** `1 to 256 characters`, `at least 1 item`, `above 0`: what a value must fulfil. */
+/** Returns constraints such as `1 to 256 characters`, `at least 1 item` or `above 0`. */
 export function constraintsOf(schema: JsonSchema): string[] {
   const told = formsOf(schema).flatMap((form) => {
     const { minLength, maxLength, minItems, maxItems, minimum, maximum, exclusiveMinimum, pattern } = form
@@ -62,7 +62,7 @@ export function constraintsOf(schema: JsonSchema): string[] {
 }
 
 function range(from: number | undefined, to: number | undefined, unit?: string): string[] {
-  // Whatever fits into a number is no constraint.
+  // The range of safe integers is not a constraint.
   const isGiven = (value: number | undefined) => value !== undefined && Math.abs(value) < Number.MAX_SAFE_INTEGER
   const of = (count: number) => (unit === undefined ? '' : ` ${unit}${count === 1 ? '' : 's'}`)
   if (isGiven(from) && isGiven(to)) return [`${from} to ${to}${of(to as number)}`]
@@ -71,14 +71,14 @@ function range(from: number | undefined, to: number | undefined, unit?: string):
 }
 
 export interface Member {
-  /** The name, or the pattern that names match. */
+  /** The name, or the pattern of the names. */
   readonly name: string
   readonly isPattern: boolean
   readonly isRequired: boolean
   readonly schema: JsonSchema
 }
 
-/** The members of an object; empty for any other value. Those that the server sets are left out of what is sent. */
+/** Returns the members of an object; empty for any other value. A sent value has no members that the server sets. */
 export function membersOf(schema: JsonSchema, isSent: boolean): Member[] {
   const { properties = {}, patternProperties = {}, required = [] } = schema
   const named = Object.entries(properties)
@@ -93,7 +93,7 @@ export function membersOf(schema: JsonSchema, isSent: boolean): Member[] {
   return [...named, ...matched]
 }
 
-/** The objects with members that a value can be or can hold, by their names. */
+/** Returns the objects that a value can be or contain, with the names of their schemas. */
 export function objectsIn(
   schema: JsonSchema,
   schemas: Schemas,

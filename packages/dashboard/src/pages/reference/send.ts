@@ -1,35 +1,33 @@
-/** Sends a call of the reference by the session, and reads its answer as far as it may be shown. */
+/** Sends a call of the reference with the session, and reads the parts of the response that may be shown. */
 import { request } from '../../api/client'
 import { hasMasked, masked } from './masked'
 import type { Operation } from './openapi'
 
-/** What somebody has filled in, by the name of the parameter. */
+/** What the user has entered, by parameter name. */
 export type Values = Readonly<Record<string, string>>
 
 export interface ShownAnswer {
   readonly status: number
   readonly headers: readonly (readonly [name: string, value: string])[]
-  /** JSON without its secrets, or what else came; undefined when nothing did. */
+  /** JSON without its secrets, or text; undefined for an empty response. */
   readonly body: { readonly json: unknown } | { readonly text: string } | undefined
   readonly hasMasked: boolean
   readonly isEnded: boolean
 }
 
-/** So much of a stream is kept. */
+/** The most characters of a stream that are kept. */
 const MOST_SHOWN = 50_000
 
-/** The path with its parameters, below `/v1`: `/decisions/dec_…`. */
+/** Fills in the parameters of the path: `/v1/decisions/dec_…`. */
 function pathOf({ path, parameters }: Operation, values: Values): string {
   const ids = parameters.filter(({ in: place }) => place === 'path')
-  return ids
-    .reduce((filled, { name }) => filled.replace(`{${name}}`, encodeURIComponent(values[name] ?? '')), path)
-    .replace(/^\/v1/, '')
+  return ids.reduce((filled, { name }) => filled.replace(`{${name}}`, encodeURIComponent(values[name] ?? '')), path)
 }
 
 /**
- * @param body sent as it was written: what is no strict JSON, the server says
- * @param onAnswer called with each state of the answer: a stream has many
- * @throws ApiError, and an AbortError once the signal is given
+ * @param body sent unchanged: the server reports what is not strict JSON
+ * @param onAnswer called with each state of the response; a stream has many
+ * @throws ApiError, and an AbortError once the signal is aborted
  */
 export async function sendCall(
   operation: Operation,
@@ -74,7 +72,7 @@ async function* textsOf({ body }: Response): AsyncGenerator<string> {
   for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value
 }
 
-/** Those that the document tells of, and when to come back. */
+/** Returns the documented headers, and `Retry-After`. */
 function headersOf(answer: Response, operation: Operation): ShownAnswer['headers'] {
   const names = ['Content-Type', ...operation.answer.headers.map(({ name }) => name), 'Retry-After']
   return names.flatMap((name) => {

@@ -8,7 +8,7 @@ export interface SideListProps {
   readonly groups: readonly (readonly [name: string, operations: readonly Operation[]])[]
 }
 
-/** All endpoints, to search. */
+/** A searchable list of all endpoints. */
 export function SideList({ groups }: SideListProps) {
   const navigate = useNavigate()
   const [search, setSearch] = useState('')
@@ -33,7 +33,7 @@ export function SideList({ groups }: SideListProps) {
       </form>
       {found.length === 0 && (
         <p className="quiet" role="status">
-          Nothing found. Search for a path, a method, a word or a scope.
+          No results. Search for a path, method, word or scope.
         </p>
       )}
       {found.map(([name, operations]) => (

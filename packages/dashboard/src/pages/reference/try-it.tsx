@@ -1,4 +1,4 @@
-/** A form that calls an endpoint by the session of the browser. */
+/** A form that calls an endpoint with the session of the browser. */
 
 import type { Session } from '@countersign/contract'
 import { Button, Group, NativeSelect, Stack, Text, Textarea, TextInput } from '@mantine/core'
@@ -21,7 +21,7 @@ import { type ShownAnswer, sendCall, type Values } from './send'
 export interface TryItProps {
   readonly operation: Operation
   readonly session: Session | null
-  /** What the body starts as. */
+  /** The initial body. */
   readonly example: unknown
 }
 
@@ -30,7 +30,7 @@ export function TryIt({ operation, session, example }: TryItProps) {
     <section className={classes.try} aria-label={`Try ${operation.id}`}>
       {session === null ? (
         <Text>
-          <Link to="/">Sign in</Link> to try this call. Then come back to this page.
+          <Link to="/">Sign in</Link> to try this call, then return to this page.
         </Text>
       ) : (
         <CallForm operation={operation} session={session} example={example} />
@@ -39,13 +39,13 @@ export function TryIt({ operation, session, example }: TryItProps) {
   )
 }
 
-/** Queries whose answers no call of the API changes. */
+/** Queries that no call of the API affects. */
 const UNCHANGED = new Set<unknown>([SESSION_KEY[0], 'openapi'])
-/** What a changing call does beyond its summary, and has to be asked about. */
-const ENDS_SOMETHING = new Set(['agents.suspend', 'keys.rotate', 'webhooks.rotateSecret'])
-/** Their answers hold a secret that nobody can read again. */
-const SHOWS_SECRET = new Set(['keys.create', 'keys.rotate', 'webhooks.create', 'webhooks.rotateSecret'])
-/** The form says nothing of these: the server makes an id of its own, and the stream starts anew. */
+/** Calls that need a confirmation, although they do not delete. */
+const ENDS_SOMETHING = new Set(['agents_suspend', 'keys_rotate', 'webhooks_rotateSecret'])
+/** Calls whose response contains a secret that is shown only once. */
+const SHOWS_SECRET = new Set(['keys_create', 'keys_rotate', 'webhooks_create', 'webhooks_rotateSecret'])
+/** Headers that the form leaves out: the server creates the request id, and the stream starts now. */
 const LEFT_OUT = new Set(['X-Request-Id', 'Last-Event-ID'])
 
 function CallForm({ operation, session, example }: TryItProps & { readonly session: Session }) {
@@ -92,23 +92,24 @@ function CallForm({ operation, session, example }: TryItProps & { readonly sessi
         <Text size="sm" className="quiet">
           {isChange ? (
             <>
-              <strong>This is a real call.</strong> It changes what is on this server, and stands in its audit log.
+              <strong>This is a real call.</strong> It changes data on this server and is recorded in its audit log.
             </>
           ) : (
             'It changes nothing.'
           )}{' '}
-          It is sent by your session, with the rights of the key {visibleText(session.key.name)}.
+          Your session sends it with the permissions of the key {visibleText(session.key.name)}.
         </Text>
         {!mayCall && (
           <Notice kind="warning">
-            Your key lacks {scopes.names.join(scopes.needsAll ? ' and ' : ' or ')}: the server will refuse the call.
+            Your key is missing {scopes.names.join(scopes.needsAll ? ' and ' : ' or ')}, so the server will refuse the
+            call.
           </Notice>
         )}
         {SHOWS_SECRET.has(id) && (
           <Notice kind="warning">
-            The answer has a secret that is shown only once, and this form hides it. Use the page{' '}
-            {id.startsWith('keys') ? <Link to="/keys">API keys</Link> : <Link to="/webhooks">Webhooks</Link>} to get one
-            that you can copy.
+            The response contains a secret that is shown only once, and this form hides it. Use the page{' '}
+            {id.startsWith('keys') ? <Link to="/keys">API keys</Link> : <Link to="/webhooks">Webhooks</Link>} to get a
+            secret that you can copy.
           </Notice>
         )}
         <div className={classes.fields}>

@@ -7,6 +7,8 @@ import { approve, decline } from '../../api/decisions'
 import { useOnceKey } from '../../api/once'
 import type { AfterApproval } from '../../api/reviews'
 import { visibleText } from '../../components/invisible'
+import type { UnsentNote } from '../../unsent-notes'
+import { isRefused } from './approval-effect'
 import { Refusal } from './refusal'
 import type { Answer } from './review-row'
 import classes from './reviews.module.css'
@@ -16,20 +18,20 @@ const NOTE_LENGTH = 512
 export interface AnswerFormProps {
   readonly decision: DecisionDetail
   readonly answer: Answer
-  /** False when there is nothing to answer any more. */
+  /** False when the review can no longer be answered. */
   readonly isOpen: boolean
   readonly after: AfterApproval | null
+  readonly note: UnsentNote
   readonly onClose: () => void
   readonly onDone: (decision: DecisionDetail, answer: Answer) => Promise<void>
 }
 
-/** Of an answer that is under way. */
+/** The mutation key of a running answer. */
 export const answerKey = (id: string) => ['answer', id]
 
-/** Asks once more, with room for a note. */
-export function AnswerForm({ decision, answer, isOpen, after, onClose, onDone }: AnswerFormProps) {
+/** The confirmation of an answer, with a field for a note. */
+export function AnswerForm({ decision, answer, isOpen, after, note, onClose, onDone }: AnswerFormProps) {
   const client = useQueryClient()
-  const [note, setNote] = useState('')
   const [exceed, setExceed] = useState(false)
   const { id } = decision
   const { key } = useOnceKey()
@@ -37,13 +39,17 @@ export function AnswerForm({ decision, answer, isOpen, after, onClose, onDone }:
   const send = useMutation({
     mutationKey: answerKey(id),
     mutationFn: () => {
-      const comment = note.trim() === '' ? {} : { comment: note.trim() }
+      const written = note.text.trim()
+      const comment = written === '' ? {} : { comment: written }
       return isApproval
         ? approve(id, { ...comment, ...(exceed && { exceed_budget: true }) }, key)
         : decline(id, comment, key)
     },
-    onSuccess: () => onDone(decision, answer),
-    // What is shown of it may be old.
+    onSuccess() {
+      note.write('')
+      return onDone(decision, answer)
+    },
+    // The page may show outdated data.
     onError: () => {
       for (const key of ['reviews', 'budgets', 'decision']) void client.invalidateQueries({ queryKey: [key] })
     },
@@ -55,22 +61,23 @@ export function AnswerForm({ decision, answer, isOpen, after, onClose, onDone }:
 
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (!send.isPending) send.mutate()
+    if (!send.isPending && !isApprovalRefused) send.mutate()
   }
   const onKeyDown = (event: KeyboardEvent) => {
-    // What comes of it has to be seen.
+    // A running answer stays open, so that the user sees its result.
     if (event.key === 'Escape' && !send.isPending) onClose()
-    // A key that is held down confirms nothing.
+    // Holding Enter down must not confirm.
     if (event.key === 'Enter' && event.repeat) event.preventDefault()
   }
 
   if (!isOpen)
-    return note.trim() === '' ? null : (
+    return note.text.trim() === '' ? null : (
       <Text size="sm" className="quiet">
-        Your note was not sent: {visibleText(note)}
+        Your note was not sent: {visibleText(note.text)}
       </Text>
     )
   const limits = excessOf(after, send.error)
+  const isApprovalRefused = isApproval && isRefused(after)
   return (
     <form
       onSubmit={submit}
@@ -78,24 +85,25 @@ export function AnswerForm({ decision, answer, isOpen, after, onClose, onDone }:
       aria-label={`${isApproval ? 'Approve' : 'Decline'} ${decision.action}`}
     >
       <Stack gap="xs" className={classes.form}>
-        {isApproval && limits === 'fixed' && (
+        {isApprovalRefused && (
           <Text size="sm" className={classes.over}>
-            This is more than a budget has left, and its policy lets nobody exceed it. Approve it when the budget has
-            room, raise the limit in the policy, or decline.
+            {limits === 'fixed'
+              ? 'This is more than a budget has left, and its policy does not let reviewers exceed it. Approve it when the budget has room, raise the limit in the policy, or decline it.'
+              : 'The server would not accept an approval right now. You can approve it here as soon as it does.'}
           </Text>
         )}
         <TextInput
           ref={noteField}
           label="Note (optional)"
-          description="Kept with the decision. The agent can read it."
+          description="Stored with the decision. The agent can read it."
           maxLength={NOTE_LENGTH}
-          value={note}
-          onChange={(event) => setNote(event.currentTarget.value)}
+          value={note.text}
+          onChange={(event) => note.write(event.currentTarget.value)}
         />
         {isApproval && limits === 'may_exceed' && (
           <Checkbox
             label="Exceed the budget"
-            description="It has no room for this. Its policy leaves that to a reviewer."
+            description="It has no room for this, but its policy lets a reviewer exceed it."
             checked={exceed}
             onChange={(event) => setExceed(event.currentTarget.checked)}
           />
@@ -105,22 +113,24 @@ export function AnswerForm({ decision, answer, isOpen, after, onClose, onDone }:
           <Button size="xs" variant="default" onClick={onClose} disabled={send.isPending}>
             Cancel
           </Button>
-          <Button
-            ref={confirm}
-            size="xs"
-            type="submit"
-            loading={send.isPending}
-            {...(!isApproval && { color: 'red.9' })}
-          >
-            {!isApproval ? 'Decline' : exceed ? 'Approve and exceed the budget' : 'Approve'}
-          </Button>
+          {!isApprovalRefused && (
+            <Button
+              ref={confirm}
+              size="xs"
+              type="submit"
+              loading={send.isPending}
+              {...(!isApproval && { color: 'red.9' })}
+            >
+              {!isApproval ? 'Decline' : exceed ? 'Approve and exceed the budget' : 'Approve'}
+            </Button>
+          )}
         </Group>
       </Stack>
     </form>
   )
 }
 
-/** Whether budgets stand in the way, and whether a reviewer may pass by them: as far as known. */
+/** Whether the approval exceeds budgets, and whether a reviewer may exceed them, as far as known. */
 function excessOf(after: AfterApproval | null, error: unknown): 'none' | 'may_exceed' | 'fixed' {
   const exceeded = (after?.budgets ?? []).filter(({ exceeds }) => exceeds)
   if (exceeded.length > 0) return exceeded.every((budget) => budget.may_exceed) ? 'may_exceed' : 'fixed'

@@ -10,14 +10,14 @@ import { DataTable } from '../../components/data-table'
 import { KeyName } from '../../components/key-name'
 import { ErrorNotice } from '../../components/notice'
 import { Empty, Loading } from '../../components/page'
-import { At } from '../../components/time'
 import { TwoLines } from '../../components/two-lines'
+import { WHEN_WIDTH, WhenCell } from '../../components/when-cell'
 
 const FILTERS = {
   answered: { label: 'Approved and declined', statuses: ['approved', 'declined'] },
   approved: { label: 'Approved', statuses: ['approved'] },
   declined: { label: 'Declined', statuses: ['declined'] },
-  unanswered: { label: 'Not answered', statuses: ['expired', 'withdrawn'] },
+  unanswered: { label: 'No response', statuses: ['expired', 'withdrawn'] },
 } as const satisfies Readonly<
   Record<string, { readonly label: string; readonly statuses: readonly Review['status'][] }>
 >
@@ -29,7 +29,7 @@ const COLUMNS: ColumnDef<DecisionDetail>[] = [
   {
     id: 'answer',
     header: 'Answer',
-    size: 112,
+    size: 102,
     cell: ({ row: { original } }) => {
       const status = original.review?.status ?? 'waiting'
       return <Badge tone={TONES[status]}>{status}</Badge>
@@ -42,24 +42,27 @@ const COLUMNS: ColumnDef<DecisionDetail>[] = [
     cell: ({ row }) => <AskedCell decision={row.original} />,
   },
   {
-    id: 'wide-asked',
-    header: 'Asked',
-    size: 178,
-    cell: ({ row }) => <At at={row.original.evaluated_at} />,
+    id: 'asked',
+    header: 'Requested',
+    size: WHEN_WIDTH,
+    enableHiding: true,
+    cell: ({ row }) => <WhenCell at={row.original.evaluated_at} />,
   },
   {
-    id: 'wide-answered',
+    id: 'answered',
     header: 'Answered',
-    size: 178,
+    size: WHEN_WIDTH,
+    enableHiding: true,
     cell: ({ row: { original } }) => {
       const at = original.review?.decided_at ?? null
-      return at === null ? '–' : <At at={at} />
+      return at === null ? '–' : <WhenCell at={at} />
     },
   },
   {
-    id: 'wide-note',
+    id: 'note',
     header: 'Note and key',
-    size: 300,
+    size: 0,
+    enableHiding: true,
     cell: ({ row: { original } }) => (
       <TwoLines first={original.review?.comment || '–'} second={<By review={original.review} />} />
     ),
@@ -76,7 +79,7 @@ function By({ review }: { readonly review: Review | null }) {
   )
 }
 
-/** What became of reviews, the newest request first. */
+/** Completed reviews, the newest request first. */
 export function AnsweredReviews() {
   const [filter, setFilter] = useState<Filter>('answered')
   const pages = usePages({
@@ -88,29 +91,24 @@ export function AnsweredReviews() {
   const rows = pages.rows.filter(({ review }) => review !== null && statuses.includes(review.status))
   return (
     <Stack gap="sm">
-      <div style={{ overflowX: 'auto' }}>
-        <SegmentedControl
-          aria-label="Which answers"
-          value={filter}
-          onChange={(value) => setFilter(value as Filter)}
-          data={Object.entries(FILTERS).map(([value, { label }]) => ({ value, label }))}
-          transitionDuration={0}
-        />
-      </div>
+      <SegmentedControl
+        aria-label="Filter by result"
+        value={filter}
+        onChange={(value) => setFilter(value as Filter)}
+        data={Object.entries(FILTERS).map(([value, { label }]) => ({ value, label }))}
+        transitionDuration={0}
+        // A phone is too narrow for one line.
+        style={{ alignSelf: 'flex-start', flexWrap: 'wrap' }}
+      />
       {pages.error !== null && <ErrorNotice error={pages.error} retry={pages.refetch} />}
       {pages.isPending ? (
         <Loading what="reviews" />
       ) : rows.length === 0 && pages.loadMore === null ? (
-        pages.error === null && <Empty title="None yet">Reviews that somebody answers are here afterwards.</Empty>
+        pages.error === null && (
+          <Empty title="No completed reviews yet">Reviews appear here once they are approved or declined.</Empty>
+        )
       ) : (
-        <DataTable
-          label="Answered reviews"
-          columns={COLUMNS}
-          rows={rows}
-          idOf={({ id }) => id}
-          loadMore={pages.loadMore}
-          isLoadingMore={pages.isLoadingMore}
-        />
+        <DataTable label="Completed reviews" columns={COLUMNS} rows={rows} more={pages} />
       )}
     </Stack>
   )

@@ -1,7 +1,7 @@
-/** What approving a review would do to the budgets. */
+/** The effect of an approval on budgets. */
 import type { DecisionDetail } from '@countersign/contract'
 import { Stack, Text } from '@mantine/core'
-import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/react-query'
+import { keepPreviousData, queryOptions, type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { sumOf } from '../../api/exact-sum'
 import { type AfterApproval, afterApproval, type BudgetAfter } from '../../api/reviews'
 import { amountText } from '../../components/amount'
@@ -11,16 +11,32 @@ import { Ago } from '../../components/time'
 import { useMay } from '../../session'
 import classes from './reviews.module.css'
 
-/** @param isSeen what nobody sees is not asked */
+/** There is no live event for a changed policy or a resumed agent, so a refusal is checked again this often. */
+const REFRESH_REFUSED_MS = 5_000
+
+export const afterApprovalQuery = (decision: DecisionDetail) =>
+  queryOptions({
+    // The prefix `budgets` refreshes this together with budgets.
+    queryKey: ['budgets', 'after-approval', decision.request_hash],
+    queryFn: ({ signal }) => afterApproval(decision, signal),
+  })
+
+/** @param isSeen whether the review is visible; others are not simulated */
 export function useAfterApproval(decision: DecisionDetail, isSeen: boolean): UseQueryResult<AfterApproval> {
   const may = useMay()
   return useQuery({
-    // Whatever changes a budget changes this too.
-    queryKey: ['budgets', 'after-approval', decision.request_hash],
-    queryFn: ({ signal }) => afterApproval(decision, signal),
+    ...afterApprovalQuery(decision),
     enabled: isSeen && may('policies:read') && may('budgets:read'),
     placeholderData: keepPreviousData,
+    refetchInterval: ({ state }) => (isRefused(state.data ?? null) ? REFRESH_REFUSED_MS : false),
   })
+}
+
+/** Whether the server would refuse any approval now. False when unknown. */
+export function isRefused(after: AfterApproval | null): boolean {
+  return (
+    after !== null && (after.denied !== null || after.budgets.some(({ exceeds, may_exceed }) => exceeds && !may_exceed))
+  )
 }
 
 export interface ApprovalEffectProps {
@@ -39,20 +55,20 @@ export function ApprovalEffect({ decision, after, isOneOfMany }: ApprovalEffectP
       </Text>
       {missing.length > 0 ? (
         <Text className="quiet" size="sm">
-          Your key cannot see what is left: it lacks {missing.join(' and ')}.{askedText(decision)}
+          Your key cannot see what is left: it is missing {missing.join(' and ')}.{askedText(decision)}
         </Text>
       ) : after.data !== undefined ? (
         <Effect after={after.data} />
       ) : (
         <Text className="quiet" size="sm">
-          {after.isError ? 'Not known: the server could not tell.' : 'Reading …'}
+          {after.isError ? 'Unknown: the server could not say.' : 'Reading …'}
         </Text>
       )}
     </div>
   )
 }
 
-/** What the decision itself says, as of the time when it was asked. */
+/** Describes the budgets at the time of the request. */
 function askedText({ budgets }: DecisionDetail): string {
   return budgets
     .filter(({ amount }) => amount !== null)
@@ -67,13 +83,13 @@ function Effect({ after: { denied, budgets } }: { readonly after: AfterApproval 
   if (denied !== null)
     return (
       <Text size="sm" className={classes.over}>
-        The server would not take an approval now: {visibleText(denied)}
+        The server would not accept an approval right now: {visibleText(denied)}
       </Text>
     )
   if (budgets.length === 0)
     return (
       <Text className="quiet" size="sm">
-        No budget counts it.
+        No budget applies.
       </Text>
     )
   return (

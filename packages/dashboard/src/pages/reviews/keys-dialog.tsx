@@ -9,12 +9,12 @@ export interface KeysDialogProps {
   readonly onSwitch: (isOn: boolean) => void
 }
 
-/** The keys of the queue, and whether they do anything. */
+/** The keyboard shortcuts of the queue, with a switch that turns them off. */
 export function KeysDialog({ isOpen, onClose, isOn, onSwitch }: KeysDialogProps) {
   return (
-    <Dialog title="Keys" opened={isOpen} onClose={onClose}>
+    <Dialog title="Keyboard shortcuts" opened={isOpen} onClose={onClose}>
       <Stack>
-        <Table aria-label="Keys">
+        <Table aria-label="Keyboard shortcuts">
           <Table.Tbody>
             {KEY_HELP.map(([keys, what]) => (
               <Table.Tr key={keys}>
@@ -27,8 +27,8 @@ export function KeysDialog({ isOpen, onClose, isOn, onSwitch }: KeysDialogProps)
           </Table.Tbody>
         </Table>
         <Switch
-          label="Use these keys"
-          description="They do nothing while you type in a field."
+          label="Use keyboard shortcuts"
+          description="They are off while you type in a field."
           checked={isOn}
           onChange={(event) => onSwitch(event.currentTarget.checked)}
         />

@@ -1,15 +1,15 @@
-/** The keys of the review queue. */
+/** The keyboard shortcuts of the review queue. */
 import { useEffect, useRef } from 'react'
 
 export type KeyAct = 'next' | 'previous' | 'approve' | 'decline' | 'help'
 
 export const KEY_HELP: readonly (readonly [keys: string, what: string])[] = [
   ['j or ↓', 'Go to the next review'],
-  ['k or ↑', 'Go to the review before'],
-  ['a', 'Approve the review: asks first, Enter confirms'],
-  ['d', 'Decline the review: asks for a note, Enter confirms'],
-  ['Escape', 'Do not answer now'],
-  ['?', 'Show these keys'],
+  ['k or ↑', 'Go to the previous review'],
+  ['a', 'Approve the review (press Enter to confirm)'],
+  ['d', 'Decline the review (write a note, press Enter to confirm)'],
+  ['Escape', 'Cancel'],
+  ['?', 'Show keyboard shortcuts'],
 ]
 
 const ACTS: Readonly<Record<string, KeyAct>> = {
@@ -22,9 +22,9 @@ const ACTS: Readonly<Record<string, KeyAct>> = {
   '?': 'help',
 }
 
-/** Where letters are text, or where a menu or dialog has the keys. */
+/** Elements that use letters themselves: fields, menus and dialogs. */
 const OTHERS = 'input, textarea, select, [contenteditable], [role="menu"], [role="dialog"], [role="listbox"]'
-/** Where arrows move something else. */
+/** Elements that use the arrow keys themselves. */
 const TAKES_ARROWS = '[role="tab"], [role="radio"], section[tabindex]'
 
 interface Pressed {
@@ -37,11 +37,11 @@ interface Pressed {
   readonly shiftKey: boolean
 }
 
-/** What a pressed key means here. Null for nothing. */
+/** Returns the action of a pressed key. Null for none. */
 function actOf({ key, target, repeat, ctrlKey, altKey, metaKey, shiftKey }: Pressed): KeyAct | null {
   const act = ACTS[key]
   if (act === undefined || ctrlKey || altKey || metaKey) return null
-  // On many keyboards a question mark needs it.
+  // On many keyboards, a question mark needs Shift.
   if (shiftKey && act !== 'help') return null
   const isMove = act === 'next' || act === 'previous'
   if (repeat && !isMove) return null

@@ -12,18 +12,18 @@ export interface NotWaitingProps {
   readonly onLeave: () => void
 }
 
-/** What became of a review while somebody looked at it. */
+/** Shown when a review ended while the user looked at it. */
 export function NotWaiting({ id, onLeave }: NotWaitingProps) {
   const { data, isError } = useQuery({ queryKey: ['decision', id, 'review'], queryFn: () => getDecision(id) })
   return (
-    <Notice kind="warning" title={data === undefined ? 'This does not wait any more' : endOf(data.review?.status)}>
+    <Notice kind="warning" title={data === undefined ? 'This review is no longer pending' : endOf(data.review?.status)}>
       <Group gap="xs" justify="space-between" mt={4}>
         <Text size="sm" component="div">
           {data !== undefined && <Who decision={data} />}
-          {isError && 'It cannot be read any more.'}
+          {isError && 'It can no longer be read.'}
         </Text>
         <Button size="xs" variant="default" onClick={onLeave}>
-          Go on
+          Continue
         </Button>
       </Group>
     </Notice>
@@ -31,15 +31,15 @@ export function NotWaiting({ id, onLeave }: NotWaitingProps) {
 }
 
 const ENDS: Readonly<Record<Review['status'], string>> = {
-  waiting: 'It waits again',
-  approved: 'Approved meanwhile',
-  declined: 'Declined meanwhile',
-  withdrawn: 'Withdrawn meanwhile by the one who asked',
-  expired: 'Its time is over: nobody answered',
+  waiting: 'It is pending again',
+  approved: 'Already approved',
+  declined: 'Already declined',
+  withdrawn: 'Withdrawn by the requester',
+  expired: 'It expired without a response',
 }
 
 function endOf(status: Review['status'] | undefined): string {
-  return status === undefined ? 'This does not wait any more' : ENDS[status]
+  return status === undefined ? 'This review is no longer pending' : ENDS[status]
 }
 
 function Who({ decision: { review } }: { readonly decision: DecisionDetail }) {

@@ -1,7 +1,7 @@
-/** The order of waiting reviews, and which of them ask the same. */
+/** Sorts pending reviews and groups identical requests. */
 import type { DecisionDetail } from '@countersign/contract'
 
-/** Of equal requests: the same agent, action, resource and context. */
+/** Reviews of identical requests: the same agent, action, resource and context. */
 export interface ReviewGroup {
   readonly hash: string
   readonly reviews: readonly QueuedReview[]
@@ -9,11 +9,11 @@ export interface ReviewGroup {
 
 export interface QueuedReview {
   readonly decision: DecisionDetail
-  /** False for one that somebody looks at, and that waits no more. */
+  /** False for a review that has ended and stays visible because the user looks at it. */
   readonly isWaiting: boolean
 }
 
-/** @param held those that stay in their place whatever becomes of them */
+/** @param held the reviews that keep their place even after they have ended */
 export function queueOf(waiting: readonly DecisionDetail[], held: readonly DecisionDetail[]): ReviewGroup[] {
   const known = new Set(waiting.map(({ id }) => id))
   const gone = new Map(held.filter(({ id }) => !known.has(id)).map((decision) => [decision.id, decision]))
@@ -24,26 +24,26 @@ export function queueOf(waiting: readonly DecisionDetail[], held: readonly Decis
   const groups = new Map<string, QueuedReview[]>()
   for (const review of all) {
     const { id, request_hash } = review.decision
-    // Nobody knows any more what else asked the same as one that was erased.
+    // An erased request has no hash, so it cannot be grouped.
     const hash = request_hash ?? id
     groups.set(hash, [...(groups.get(hash) ?? []), review])
   }
   return [...groups].map(([hash, reviews]) => ({ hash, reviews }))
 }
 
-/** The one with the least time first. */
+/** Sorts the review with the least time left first. */
 function byDeadline({ decision: one }: QueuedReview, { decision: other }: QueuedReview): number {
   const [first, second] = [deadlineOf(one), deadlineOf(other)]
   if (first !== second) return first < second ? -1 : 1
   return one.id < other.id ? -1 : 1
 }
 
-/** Until when somebody can answer. */
+/** Returns the time until which a review can be answered. */
 export function deadlineOf({ review, expires_at }: DecisionDetail): string {
   return review?.expires_at ?? expires_at
 }
 
-/** The review that follows in the list, or else the one before. */
+/** Returns the next review in the list, or else the previous one. */
 export function neighbourOf(ids: readonly string[], id: string): string | null {
   const at = ids.indexOf(id)
   return ids[at + 1] ?? ids[at - 1] ?? null

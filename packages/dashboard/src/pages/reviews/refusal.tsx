@@ -12,7 +12,7 @@ export interface RefusalProps {
   readonly decision: DecisionDetail
 }
 
-/** Why the server did not take an answer, and what can be done. */
+/** Says why the server refused an answer, and what the user can do. */
 export function Refusal({ error, decision }: RefusalProps) {
   const problem = error instanceof ApiError ? error.problem : null
   const told = problem === null ? null : tell(problem, decision)
@@ -30,9 +30,9 @@ export function Refusal({ error, decision }: RefusalProps) {
 function tell({ code, detail, current_status }: Problem, decision: DecisionDetail): [string, ReactNode] | null {
   switch (code) {
     case 'invalid_transition':
-      if (current_status === 'awaiting_review') return ['It cannot be approved any more', visibleText(detail)]
+      if (current_status === 'awaiting_review') return ['It can no longer be approved', visibleText(detail)]
       return [
-        'Your answer came too late',
+        'Your response came too late',
         `The decision is ${wordsOf(current_status ?? 'no longer waiting')}. Nothing has changed.`,
       ]
     case 'agent_suspended':
@@ -51,8 +51,8 @@ function tell({ code, detail, current_status }: Problem, decision: DecisionDetai
       ]
     case 'self_approval':
       return [
-        'You cannot answer this one',
-        'Your key asked it, or is related to the key that did. Somebody with another key has to answer.',
+        'You cannot review this one',
+        'Your key made the request or is related to the key that did. Someone with another key must review it.',
       ]
     case 'policy_denies':
       return [
@@ -62,7 +62,7 @@ function tell({ code, detail, current_status }: Problem, decision: DecisionDetai
     case 'budget_exceeded':
       return ['A budget has no room for it', visibleText(detail)]
     case 'not_found':
-      return ['The decision is gone', 'Its record is no longer kept. There is nothing to answer.']
+      return ['The decision is gone', 'Its record is no longer kept. There is nothing to review.']
     default:
       return null
   }

@@ -17,7 +17,7 @@ import classes from './reviews.module.css'
 
 export interface ReviewCardProps {
   readonly group: ReviewGroup
-  /** Among the cards, from 1. */
+  /** The number of the card, from 1. */
   readonly position: number
   readonly currentId: string | null
   readonly answering: ReadonlyMap<string, { readonly answer: Answer }>
@@ -28,7 +28,7 @@ export interface ReviewCardProps {
   readonly onDone: (decision: DecisionDetail, answer: Answer) => Promise<void>
 }
 
-/** What is asked, once, and below it each request that asks it: every one is answered by itself. */
+/** A card for identical requests: their content once, then a row for each, which is answered separately. */
 export function ReviewCard({ group: { reviews }, position, currentId, answering, ...on }: ReviewCardProps) {
   const id = useId()
   const { ref, inViewport } = useInViewport<HTMLElement>()
@@ -49,20 +49,17 @@ export function ReviewCard({ group: { reviews }, position, currentId, answering,
       <Facts
         facts={[
           ['Agent', <AgentLink key="agent" id={first.agent_id} />],
-          [
-            'Why',
-            reasons.size === 1 ? <Why key="why" decision={first} policies={policies} /> : 'See each of them below.',
-          ],
+          ['Why', reasons.size === 1 ? <Why key="why" decision={first} policies={policies} /> : 'See each one below.'],
         ]}
       />
       <div className={classes.parts}>
         <div>
           <Text fw={600} size="sm" mb={4}>
-            What it asks with
+            Request context
           </Text>
           {!isApprovable(first) ? (
             <Text className="quiet">
-              <ErasedAt decision={first} />. Nobody can approve it any more: decline it.
+              <ErasedAt decision={first} />. It can no longer be approved. Decline it.
             </Text>
           ) : first.context === null ? (
             <Text className="quiet">No context.</Text>
@@ -102,7 +99,7 @@ function Why({ decision: { reason, reason_code, policy_id, rule }, policies }: W
   const by = reason_code === 'budget_exceeded' ? 'The budget of' : rule === null ? 'By' : `Rule ${rule + 1} of`
   return (
     <>
-      <div>{visibleText(reason ?? 'A rule sends it to a review.')}</div>
+      <div>{visibleText(reason ?? 'A rule requires a review.')}</div>
       <Text size="sm" className={`quiet ${classes.by}`} component="div">
         {by} <PolicyLink id={policy_id} name={policies?.get(policy_id)?.name} />
       </Text>

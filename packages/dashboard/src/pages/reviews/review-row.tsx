@@ -4,9 +4,12 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { AfterApproval } from '../../api/reviews'
 import { Badge } from '../../components/badges'
+import { visibleText } from '../../components/invisible'
 import { Ago, useNow } from '../../components/time'
 import { useSession } from '../../session'
+import { useUnsentNote } from '../../unsent-notes'
 import { AnswerForm } from './answer-form'
+import { isRefused } from './approval-effect'
 import { isApprovable, whyNotAnswer } from './may-answer'
 import { NotWaiting } from './not-waiting'
 import { deadlineOf, type QueuedReview } from './queue'
@@ -18,10 +21,10 @@ export type Answer = 'approve' | 'decline'
 export interface ReviewRowProps {
   readonly review: QueuedReview
   readonly isCurrent: boolean
-  /** What somebody is about to answer. */
+  /** The answer that the user is about to give. */
   readonly answer: Answer | null
   readonly after: AfterApproval | null
-  /** Where equal requests wait for different reasons. */
+  /** The reason, shown when identical requests wait for different ones. */
   readonly why: ReactNode
   readonly onFocus: (decision: DecisionDetail) => void
   readonly onOpen: (decision: DecisionDetail, answer: Answer) => void
@@ -30,11 +33,12 @@ export interface ReviewRowProps {
   readonly onDone: (decision: DecisionDetail, answer: Answer) => Promise<void>
 }
 
-/** One request that waits: its time, and its answer. */
+/** One pending request, with its remaining time and its buttons. */
 export function ReviewRow(props: ReviewRowProps) {
   const { review, isCurrent, answer, after, why, onFocus, onOpen, onClose, onLeave, onDone } = props
   const { decision, isWaiting } = review
   const { id } = decision
+  const note = useUnsentNote(id)
   const now = useNow(1_000)
   const leftMs = Date.parse(deadlineOf(decision)) - now
   const isOpen = isWaiting && leftMs > 0
@@ -56,10 +60,15 @@ export function ReviewRow(props: ReviewRowProps) {
             Explain
           </Anchor>
         </div>
-        {isOpen && answer === null && <Buttons decision={decision} onOpen={onOpen} />}
+        {isOpen && answer === null && <Buttons decision={decision} isRefused={isRefused(after)} onOpen={onOpen} />}
       </Group>
       {why !== null && <div>{why}</div>}
       {!isWaiting && <NotWaiting id={id} onLeave={() => onLeave(id)} />}
+      {answer === null && note.text !== '' && (
+        <Text size="sm" className={`quiet ${classes.note}`}>
+          Your note, not sent yet: {visibleText(note.text)}
+        </Text>
+      )}
       {answer !== null && (
         <AnswerForm
           key={answer}
@@ -67,6 +76,7 @@ export function ReviewRow(props: ReviewRowProps) {
           answer={answer}
           isOpen={isOpen}
           after={after}
+          note={note}
           onClose={() => onClose(id)}
           onDone={onDone}
         />
@@ -77,10 +87,11 @@ export function ReviewRow(props: ReviewRowProps) {
 
 interface ButtonsProps {
   readonly decision: DecisionDetail
+  readonly isRefused: boolean
   readonly onOpen: (decision: DecisionDetail, answer: Answer) => void
 }
 
-function Buttons({ decision, onOpen }: ButtonsProps) {
+function Buttons({ decision, isRefused: isApprovalRefused, onOpen }: ButtonsProps) {
   const why = whyNotAnswer(useSession().key, decision)
   if (why !== null)
     return (
@@ -89,11 +100,16 @@ function Buttons({ decision, onOpen }: ButtonsProps) {
       </Text>
     )
   return (
-    <Group gap="xs" wrap="nowrap">
+    <Group gap="xs">
+      {isApprovalRefused && (
+        <Text size="sm" className="quiet">
+          It cannot be approved right now: see above.
+        </Text>
+      )}
       <Button size="xs" variant="default" onClick={() => onOpen(decision, 'decline')}>
         Decline …
       </Button>
-      {isApprovable(decision) && (
+      {isApprovable(decision) && !isApprovalRefused && (
         <Button size="xs" onClick={() => onOpen(decision, 'approve')}>
           Approve …
         </Button>

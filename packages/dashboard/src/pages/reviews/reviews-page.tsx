@@ -6,14 +6,14 @@ import { WaitingReviews } from './waiting-reviews'
 
 const route = getRouteApi('/signed-in/reviews')
 
-/** What waits for a person, and what people answered. */
+/** Pending and completed reviews. */
 export function ReviewsPage() {
   const { tab, agent_id: agentId } = route.useSearch()
   const navigate = route.useNavigate()
   return (
     <Page
       title="Reviews"
-      lead="An agent waits for each of these. It goes on when you approve, and stops when you decline."
+      lead="Agents are waiting for these requests. An agent continues when you approve and stops when you decline."
       scopes={['decisions:read']}
     >
       <Tabs
@@ -24,8 +24,8 @@ export function ReviewsPage() {
         keepMounted={false}
       >
         <Tabs.List mb="md">
-          <Tabs.Tab value="waiting">Waiting</Tabs.Tab>
-          <Tabs.Tab value="answered">Answered</Tabs.Tab>
+          <Tabs.Tab value="waiting">Pending</Tabs.Tab>
+          <Tabs.Tab value="answered">Reviewed</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="waiting">
           <WaitingReviews

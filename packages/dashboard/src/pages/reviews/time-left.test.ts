@@ -8,8 +8,8 @@ it.each([
   [600_000, '10 min left'],
   [599_999, '9 min 59 s left'],
   [5_000, '0 min 05 s left'],
-  [0, 'The time is over'],
-  [-1, 'The time is over'],
+  [0, 'Expired'],
+  [-1, 'Expired'],
 ])('%d ms are told as %s', (ms, text) => {
   expect(timeLeftText(ms)).toBe(text)
 })

@@ -1,4 +1,4 @@
-/** The state of the queue: which reviews there are, which one is looked at, and which are about to be answered. */
+/** The state of the queue: its reviews, the current one, and the open answers. */
 import type { DecisionDetail } from '@countersign/contract'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
@@ -8,11 +8,11 @@ import { answerKey } from './answer-form'
 import { neighbourOf, queueOf } from './queue'
 import type { Answer } from './review-row'
 
-/** So many cards are in the document at first. */
+/** How many cards are shown at first. */
 const SHOWN = 25
-/** Live events say what is new. This is for when there are none. */
+/** A fallback for when live events do not arrive. */
 const REFRESH_MS = 30_000
-/** What an answer changes. */
+/** The queries that an answer affects. */
 const CHANGED = ['reviews', 'budgets', 'decisions', 'decision', 'stats']
 
 export interface Answering {
@@ -20,7 +20,7 @@ export interface Answering {
   readonly answer: Answer
 }
 
-/** What somebody looks at, or answers, stays where it is while the rest of the queue changes. */
+/** Keeps the review that the user looks at or answers in its place while the rest of the queue changes. */
 export function useQueue(agentId: string | undefined) {
   const client = useQueryClient()
   const queryKey = ['reviews', 'waiting', agentId ?? null]
@@ -45,7 +45,7 @@ export function useQueue(agentId: string | undefined) {
   useEffect(() => {
     if (focused === null) return
     const row = list.current?.querySelector<HTMLElement>(`[data-review="${focused.id}"]`)
-    // Where the last of all is answered the keyboard stays in the list.
+    // After the last answer, the focus stays in the list.
     const target = row ?? list.current
     target?.focus()
   }, [focused])
@@ -73,12 +73,12 @@ export function useQueue(agentId: string | undefined) {
     look: setCurrent,
     answering,
     answered,
-    /** One further or back, or to the first. */
+    /** Moves to the next or previous review, or to the first. */
     move(by: 1 | -1) {
       const at = current === null ? -1 : ids.indexOf(current.id)
       goTo(ids[Math.min(Math.max(at + by, 0), ids.length - 1)] ?? null)
     },
-    /** Asks for the answer. Nothing is sent yet. */
+    /** Opens the confirmation. Nothing is sent yet. */
     open(decision: DecisionDetail, answer: Answer) {
       setCurrent(decision)
       if (client.isMutating({ mutationKey: answerKey(decision.id) }) > 0) return
@@ -90,7 +90,7 @@ export function useQueue(agentId: string | undefined) {
     },
     leave,
     async done(decision: DecisionDetail, answer: Answer) {
-      // What is being read was listed before the answer.
+      // A running read would bring the answered review back.
       await client.cancelQueries({ queryKey })
       client.setQueryData<Everything<DecisionDetail>>(
         queryKey,

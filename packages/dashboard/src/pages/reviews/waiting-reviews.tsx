@@ -1,6 +1,8 @@
+import type { DecisionDetail } from '@countersign/contract'
 import { Anchor, Button, Group, Stack, Text } from '@mantine/core'
 import { useDisclosure, useLocalStorage } from '@mantine/hooks'
 import { CommandPaletteIcon } from '@primer/octicons-react'
+import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { MOST_WAITING } from '../../api/reviews'
 import { visibleText } from '../../components/invisible'
@@ -8,6 +10,7 @@ import { ErrorNotice, Notice } from '../../components/notice'
 import { Empty, Loading } from '../../components/page'
 import { useLive } from '../../live'
 import { useMay, useSession } from '../../session'
+import { afterApprovalQuery, isRefused } from './approval-effect'
 import { type KeyAct, useReviewKeys } from './keys'
 import { KeysDialog } from './keys-dialog'
 import { isApprovable, whyNotAnswer } from './may-answer'
@@ -16,26 +19,29 @@ import classes from './reviews.module.css'
 import { type Answering, useQueue } from './use-queue'
 
 export interface WaitingReviewsProps {
-  /** Only those of this agent. */
+  /** Limits the list to this agent. */
   readonly agentId: string | undefined
   readonly onEveryAgent: () => void
 }
 
-/** The reviews that wait, the one with the least time first. */
+/** Pending reviews, the one with the least time left first. */
 export function WaitingReviews({ agentId, onEveryAgent }: WaitingReviewsProps) {
   const mayAnswer = useMay()('reviews:write')
   const { key } = useSession()
+  const client = useQueryClient()
   const queue = useQueue(agentId)
   const { query, groups, current } = queue
   const [isHelpOpen, help] = useDisclosure()
   const [hasKeys, setHasKeys] = useLocalStorage({ key: 'reviews-keys', defaultValue: true })
 
+  const mayApprove = (decision: DecisionDetail) =>
+    isApprovable(decision) && !isRefused(client.getQueryData(afterApprovalQuery(decision).queryKey) ?? null)
   const act = (what: KeyAct) => {
     if (what === 'help') help.open()
     else if (what === 'next') queue.move(1)
     else if (what === 'previous') queue.move(-1)
     else if (current?.isWaiting && whyNotAnswer(key, current.decision) === null) {
-      if (what === 'decline' || isApprovable(current.decision)) queue.open(current.decision, what)
+      if (what === 'decline' || mayApprove(current.decision)) queue.open(current.decision, what)
     }
   }
   useReviewKeys(hasKeys, act)
@@ -50,11 +56,11 @@ export function WaitingReviews({ agentId, onEveryAgent }: WaitingReviewsProps) {
           <Group gap="xs">
             {agentId !== undefined && (
               <Button size="xs" variant="subtle" onClick={onEveryAgent}>
-                Show every agent
+                Show all agents
               </Button>
             )}
             <Button size="xs" variant="default" leftSection={<CommandPaletteIcon size={16} />} onClick={help.open}>
-              Keys
+              Shortcuts
             </Button>
           </Group>
         </Group>
@@ -62,13 +68,13 @@ export function WaitingReviews({ agentId, onEveryAgent }: WaitingReviewsProps) {
       </div>
       {query.isError && <ErrorNotice error={query.error} retry={query.refetch} />}
       {!mayAnswer && groups.length > 0 && (
-        <Notice kind="info" title="You can read these reviews, and not answer them">
-          Your key lacks the scope reviews:write.
+        <Notice kind="info" title="You can read these reviews but not decide them">
+          Your key is missing the scope reviews:write.
         </Notice>
       )}
       {!isComplete && (
-        <Notice kind="warning" title={`More than ${MOST_WAITING} reviews wait`}>
-          These are the newest {MOST_WAITING}. The older ones follow as these are answered.
+        <Notice kind="warning" title={`More than ${MOST_WAITING} reviews are pending`}>
+          These are the newest {MOST_WAITING}. Older ones appear as you work through these.
         </Notice>
       )}
       {groups.length === 0 && !query.isError && <NothingWaits agentId={agentId} />}
@@ -100,9 +106,9 @@ function State({ count, agentId }: { readonly count: string; readonly agentId: s
   const { isConnected } = useLive()
   return (
     <Text size="sm" className="quiet" role="status" style={{ overflowWrap: 'anywhere' }}>
-      {count} {count === '1' ? 'waits' : 'wait'}
-      {agentId !== undefined && ` of ${visibleText(agentId)}`}
-      {isConnected ? ' · live' : ' · not connected: new ones appear within half a minute'}
+      {count} pending
+      {agentId !== undefined && ` from ${visibleText(agentId)}`}
+      {isConnected ? ' · live' : ' · not connected; new reviews appear within 30 seconds'}
     </Text>
   )
 }
@@ -116,18 +122,18 @@ function Answered({ decision: { id, action, resource, agent_id }, answer }: Answ
         {action}
         {resource !== null && ` on ${visibleText(resource)}`}
       </Anchor>{' '}
-      of {agent_id}. {isApproved ? 'The agent can run it now, once.' : 'The agent is told not to run it.'}
+      of {agent_id}. {isApproved ? 'The agent can now run it once.' : 'The agent will not run it.'}
     </Text>
   )
 }
 
 function NothingWaits({ agentId }: { readonly agentId: string | undefined }) {
   return (
-    <Empty title={agentId === undefined ? 'Nothing waits for you' : `Nothing of ${visibleText(agentId)} waits for you`}>
-      A rule with the effect review brings requests here, and so does a budget with{' '}
-      <span className="mono">on_exceed: review</span> that has no room.{' '}
+    <Empty title={agentId === undefined ? 'No pending reviews' : `No pending reviews from ${visibleText(agentId)}`}>
+      Requests appear here when a rule has the effect review, or when a budget has{' '}
+      <span className="mono">on_exceed: review</span> and no room left.{' '}
       <Anchor underline="always" renderRoot={(props) => <Link {...props} to="/policies" />}>
-        Choose what needs a person
+        Choose which requests need a review
       </Anchor>
     </Empty>
   )

@@ -1,11 +1,10 @@
 export const SIGN_IN_PATH = '/sign-in'
 
-/** Whether this page was opened with a one-time link. */
 export function hasCode(): boolean {
   return window.location.pathname === SIGN_IN_PATH && window.location.hash.length > 1
 }
 
-/** The code of a one-time link that this page was opened with; null for none. It leaves the address bar and the history. */
+/** Returns the code of the one-time link that opened this page; null for none. Removes it from the address bar and the history. */
 export function takeCode(): string | null {
   const { pathname, hash } = window.location
   if (pathname !== SIGN_IN_PATH) return null

@@ -7,7 +7,7 @@ import { replaceSession } from '../../api/query-client'
 import { ErrorNotice, Notice } from '../../components/notice'
 import { takeCode } from './code-in-url'
 
-/** Takes an API key, or the code of a one-time link, and shows the page of the path then. */
+/** Signs in with an API key or a one-time link. Then the page of the URL appears. */
 export function SignInPage({ onSignedIn }: { readonly onSignedIn: () => void }) {
   const [key, setKey] = useState('')
   const start = useMutation({
@@ -16,7 +16,7 @@ export function SignInPage({ onSignedIn }: { readonly onSignedIn: () => void }) 
       replaceSession(session)
       onSignedIn()
     },
-    // The key stays no longer than the request takes.
+    // Forgets the key after the request.
     gcTime: 0,
   })
   const isTaken = useRef(false)
@@ -41,7 +41,7 @@ export function SignInPage({ onSignedIn }: { readonly onSignedIn: () => void }) 
           <Stack>
             <div>
               <Title order={1}>Countersign</Title>
-              <Text className="quiet">Sign in with an API key. The session has the rights of the key.</Text>
+              <Text className="quiet">Sign in with an API key. Your session has the permissions of the key.</Text>
             </div>
             {window.isSecureContext ? (
               <>
@@ -58,8 +58,8 @@ export function SignInPage({ onSignedIn }: { readonly onSignedIn: () => void }) 
                   Sign in
                 </Button>
                 <Text size="sm" className="quiet">
-                  <code>npm start</code> prints a link that signs you in, and where the first key is. No key at all:{' '}
-                  <code>countersign keys create</code> on the machine of the server.
+                  <code>npm start</code> prints a sign-in link and the location of the first key. If you have no key,
+                  run <code>countersign keys create</code> on the server machine.
                 </Text>
               </>
             ) : (
@@ -75,11 +75,11 @@ export function SignInPage({ onSignedIn }: { readonly onSignedIn: () => void }) 
   )
 }
 
-/** Whatever is typed here could be read on its way: there is no form. */
+/** Shown instead of the form, because others on the network could read what is typed here. */
 function InsecurePage() {
   const { host, port } = window.location
   return (
-    <Notice kind="warning" title="This page is not safe to sign in on">
+    <Notice kind="warning" title="It is not safe to sign in here">
       <Text size="sm">
         It was loaded over plain HTTP from another machine ({host}). Open it over HTTPS, or through a tunnel:
       </Text>

@@ -20,13 +20,13 @@ import classes from '../../components/simulation/simulator.module.css'
 
 const route = getRouteApi('/signed-in/simulator')
 
-/** What the stored policies would answer to a request. */
+/** Simulates a request with the stored policies. */
 export function SimulatorPage() {
   const { for: decisionId } = route.useSearch()
   return (
     <Page
       title="Simulator"
-      lead="Ask what the stored policies would answer. Nothing is stored, no permit is made."
+      lead="Test a request against the stored policies. Nothing is stored, and no permit is issued."
       scopes={decisionId === undefined ? ['policies:read'] : ['policies:read', 'decisions:read']}
     >
       {decisionId === undefined ? <Simulator start={EMPTY_REQUEST} /> : <OfDecision key={decisionId} id={decisionId} />}
@@ -43,12 +43,12 @@ function OfDecision({ id }: { readonly id: string }) {
       <Notice kind="info">
         {decision.data.request_erased_at === undefined ? (
           <>
-            The request of <DecisionLink id={id} />. It was answered by the policies of its time; here the current
-            policies answer it.
+            The request of <DecisionLink id={id} />. It was decided by the policies of that time; the simulator uses the
+            current ones.
           </>
         ) : (
           <>
-            The request of <DecisionLink id={id} /> was erased. Only its agent and its action are known.
+            The request of <DecisionLink id={id} /> was erased. Only its agent and action are known.
           </>
         )}
       </Notice>
@@ -73,10 +73,10 @@ function Simulator({ start }: { readonly start: RequestDraft }) {
           error={isOld ? null : run.error}
         />
       </Panel>
-      <Panel title="Answer" aside={isOld && run.data && <Text className="quiet">of the request before</Text>}>
-        {run.isError && <ErrorNotice error={run.error} title="The request was not tried" />}
+      <Panel title="Result" aside={isOld && run.data && <Text className="quiet">of the previous request</Text>}>
+        {run.isError && <ErrorNotice error={run.error} title="The simulation failed" />}
         {run.data !== undefined && <SimulationView answer={run.data} />}
-        {run.isIdle && <Empty title="No answer yet">Write a request and press Simulate.</Empty>}
+        {run.isIdle && <Empty title="No result yet">Enter a request and press Simulate.</Empty>}
       </Panel>
     </div>
   )

@@ -1,5 +1,5 @@
 import type { Delivery, DeliveryStatus, Webhook } from '@countersign/contract'
-import { SegmentedControl, Stack, UnstyledButton } from '@mantine/core'
+import { Anchor, SegmentedControl, Stack } from '@mantine/core'
 import type { ColumnDef } from '@tanstack/react-table'
 import { useMemo, useState } from 'react'
 import { usePages } from '../../api/use-pages'
@@ -10,7 +10,6 @@ import { Empty, Loading } from '../../components/page'
 import { Panel } from '../../components/panel'
 import { Ago } from '../../components/time'
 import { TwoLines } from '../../components/two-lines'
-import classes from './deliveries.module.css'
 import { DeliveryDrawer } from './delivery-drawer'
 import { NextAttempt } from './next-attempt'
 import { DeliveryBadge } from './webhook-state'
@@ -25,7 +24,7 @@ const FILTERS: Readonly<Record<DeliveryStatus | 'all', string>> = {
 }
 type Filter = keyof typeof FILTERS
 
-/** Every message to a webhook, and what became of it. */
+/** Every delivery to a webhook. */
 export function Deliveries({ webhook }: { readonly webhook: Webhook }) {
   const { id, enabled } = webhook
   const [filter, setFilter] = useState<Filter>('all')
@@ -38,7 +37,7 @@ export function Deliveries({ webhook }: { readonly webhook: Webhook }) {
     refreshMs: REFRESH_MS,
   })
   const columns = useMemo(() => columnsOf(enabled, setOpened), [enabled])
-  // The list is newer than what was clicked; but what was retried may have left it.
+  // The list has newer data than the clicked row. A retried delivery may have left the list.
   const shown = list.rows.find((delivery) => delivery.id === opened?.id) ?? opened
   return (
     <Panel
@@ -60,18 +59,11 @@ export function Deliveries({ webhook }: { readonly webhook: Webhook }) {
         {!list.isPending && list.error === null && list.rows.length === 0 && (
           <Empty title={filter === 'all' ? 'Nothing was sent yet' : `No delivery is ${filter}`}>
             {filter === 'all' &&
-              (enabled ? 'Send a test event to see whether your endpoint answers.' : 'Enable the webhook first.')}
+              (enabled ? 'Send a test event to check that your endpoint responds.' : 'Enable the webhook first.')}
           </Empty>
         )}
         {list.rows.length > 0 && (
-          <DataTable
-            label="List of deliveries"
-            columns={columns}
-            rows={list.rows}
-            idOf={(delivery) => delivery.id}
-            loadMore={list.loadMore}
-            isLoadingMore={list.isLoadingMore}
-          />
+          <DataTable label="List of deliveries" columns={columns} rows={list.rows} more={list} />
         )}
       </Stack>
       <DeliveryDrawer webhook={webhook} delivery={shown} onClose={() => setOpened(null)} onRetried={setOpened} />
@@ -88,22 +80,29 @@ function columnsOf(isEnabled: boolean, onOpen: (delivery: Delivery) => void): Co
       cell: ({ row: { original } }) => (
         <TwoLines
           first={
-            <UnstyledButton className={classes.open ?? ''} onClick={() => onOpen(original)}>
+            <Anchor component="button" type="button" data-row-link onClick={() => onOpen(original)}>
               {original.type}
-            </UnstyledButton>
+            </Anchor>
           }
           second={original.subject}
         />
       ),
     },
-    { id: 'status', header: 'Status', size: 108, cell: ({ row }) => <DeliveryBadge status={row.original.status} /> },
-    { id: 'wide-attempts', header: 'Attempts', size: 92, cell: ({ row }) => row.original.attempt_count },
+    { id: 'status', header: 'Status', size: 84, cell: ({ row }) => <DeliveryBadge status={row.original.status} /> },
+    { id: 'attempts', header: 'Attempts', size: 68, enableHiding: true, cell: ({ row }) => row.original.attempt_count },
     {
-      id: 'wide-next',
+      id: 'next',
       header: 'Next attempt',
-      size: 150,
+      size: 126,
+      enableHiding: true,
       cell: ({ row }) => <NextAttempt delivery={row.original} isEnabled={isEnabled} />,
     },
-    { id: 'wide-when', header: 'Happened', size: 150, cell: ({ row }) => <Ago at={row.original.event_at} /> },
+    {
+      id: 'when',
+      header: 'Happened',
+      size: 126,
+      enableHiding: true,
+      cell: ({ row }) => <Ago at={row.original.event_at} />,
+    },
   ]
 }

@@ -9,19 +9,19 @@ import { Facts } from '../../components/panel'
 import { SidePanel } from '../../components/side-panel'
 import { At } from '../../components/time'
 import { useMay } from '../../session'
-import classes from './deliveries.module.css'
+import classes from './delivery-drawer.module.css'
 import { NextAttempt } from './next-attempt'
 import { DeliveryBadge } from './webhook-state'
 
 export interface DeliveryDrawerProps {
   readonly webhook: Webhook
-  /** Null when none is open. */
+  /** Null while the drawer is closed. */
   readonly delivery: Delivery | null
   readonly onClose: () => void
   readonly onRetried: (delivery: Delivery) => void
 }
 
-/** One delivery: each attempt and what the endpoint answered. */
+/** One delivery, with each attempt and response. */
 export function DeliveryDrawer({ webhook, delivery, onClose, onRetried }: DeliveryDrawerProps) {
   return (
     <SidePanel title={delivery?.type ?? ''} isOpen={delivery !== null} onClose={onClose}>
@@ -69,7 +69,7 @@ function Details({ webhook, delivery, onRetried }: DetailsProps) {
             Retry now
           </Button>
           <Text size="sm" className="quiet">
-            {webhook.enabled ? 'Its ten attempts begin anew.' : 'Enable the webhook first.'}
+            {webhook.enabled ? 'Its ten attempts start over.' : 'Enable the webhook first.'}
           </Text>
         </Group>
       )}
@@ -83,7 +83,7 @@ function Details({ webhook, delivery, onRetried }: DetailsProps) {
           The last {attempts.length} of {attempt_count}.
         </Text>
       )}
-      <ol className={classes.attempts} aria-label="Attempts, the newest first">
+      <ol className={classes.attempts} aria-label="Attempts, newest first">
         {attempts.toReversed().map((attempt) => (
           <Attempt key={attempt.at} attempt={attempt} showsAnswer={may('webhooks:write')} />
         ))}
@@ -101,7 +101,7 @@ function Attempt({ attempt: { at, status, error, response, duration_ms }, showsA
   return (
     <li>
       <Group gap="sm">
-        <Text fw={600}>{status === null ? 'No answer' : `Status ${status}`}</Text>
+        <Text fw={600}>{status === null ? 'No response' : `Status ${status}`}</Text>
         <Text size="sm" className="quiet">
           <At at={at} />, {duration_ms} ms
         </Text>
@@ -114,7 +114,7 @@ function Attempt({ attempt: { at, status, error, response, duration_ms }, showsA
       {response !== null && response !== '' && <pre className={classes.answer}>{visibleText(response)}</pre>}
       {!showsAnswer && status !== null && (
         <Text size="sm" className="quiet">
-          What it answered is shown to keys with webhooks:write.
+          Keys with webhooks:write can see the response body.
         </Text>
       )}
     </li>

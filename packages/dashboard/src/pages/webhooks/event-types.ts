@@ -1,19 +1,19 @@
-/** What a webhook can be told of. */
+/** The events that a webhook can receive. */
 import type { EventType } from '@countersign/contract'
 
-/** Complete: one that is missing here does not compile. */
+/** A record, so that a missing type does not compile. */
 export const EVENT_SENTENCES: Readonly<Record<EventType, string>> = {
-  'decision.created': 'A decision was made, whatever its effect.',
-  'decision.denied': 'A decision was made that denies.',
-  'decision.review_requested': 'A decision waits for a person.',
+  'decision.created': 'A decision was made, with any effect.',
+  'decision.denied': 'A decision denied a request.',
+  'decision.review_requested': 'A decision needs a review.',
   'decision.approved': 'A person approved a review.',
   'decision.declined': 'A person declined a review.',
   'decision.confirmed': 'An action happened.',
   'decision.rejected': 'An action did not happen, or its request was withdrawn.',
-  'decision.corrected': 'An operator replaced the outcome of a decision.',
-  'decision.expired': 'The time of a decision was over.',
+  'decision.corrected': 'An operator corrected the outcome of a decision.',
+  'decision.expired': 'A decision expired.',
   'budget.threshold': 'A budget reached 50, 80 or 100 percent of its limit.',
-  'budget.exceeded': 'A budget had no room for a request. At most once a minute.',
+  'budget.exceeded': 'A budget had no room for a request. Sent at most once a minute.',
   'policy.created': 'A policy was created.',
   'policy.updated': 'A policy was replaced.',
   'policy.deleted': 'A policy was deleted.',
@@ -33,7 +33,7 @@ const TITLES: Readonly<Record<string, string>> = {
   webhook: 'Webhooks',
 }
 
-/** The types to choose from, as they are grouped on the page. */
+/** Returns the types in the groups of the page. */
 export function eventGroups() {
   const types = Object.keys(EVENT_SENTENCES) as EventType[]
   return Object.entries(TITLES).map(([prefix, title]) => ({

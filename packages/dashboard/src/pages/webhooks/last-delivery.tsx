@@ -4,7 +4,7 @@ import { listDeliveries } from '../../api/webhooks'
 import { Ago } from '../../components/time'
 import { DeliveryBadge } from './webhook-state'
 
-/** What became of the newest delivery of a webhook. */
+/** The status of a webhook's newest delivery. */
 export function LastDelivery({ id }: { readonly id: string }) {
   const newest = useQuery({
     queryKey: ['webhooks', id, 'newest'],

@@ -6,7 +6,7 @@ export interface NextAttemptProps {
   readonly isEnabled: boolean
 }
 
-/** When a delivery is tried again. A disabled webhook keeps its plans, and nothing comes of them. */
+/** The time of the next attempt. A disabled webhook keeps its scheduled attempts but makes none. */
 export function NextAttempt({ delivery: { next_attempt_at: at }, isEnabled }: NextAttemptProps) {
   if (at === null) return <span className="quiet">none planned</span>
   return isEnabled ? <Ago at={at} /> : <span className="quiet">none while disabled</span>

@@ -15,7 +15,7 @@ export interface ReplayFormProps {
   readonly onClose: () => void
 }
 
-/** Has the events of a time span sent once more. */
+/** Sends the events of a period again. */
 export function ReplayForm({ id, onClose }: ReplayFormProps) {
   const client = useQueryClient()
   const [since, setSince] = useState<string | null>(() => new Date(Date.now() - HOUR_MS).toISOString())
@@ -32,8 +32,8 @@ export function ReplayForm({ id, onClose }: ReplayFormProps) {
   if (replay.isSuccess)
     return (
       <Stack gap="md">
-        <Notice kind="success" title="The replay has begun">
-          It sends the events from <At at={replay.data.since} /> to <At at={replay.data.until} />. They come into the
+        <Notice kind="success" title="The replay has started">
+          It sends the events from <At at={replay.data.since} /> to <At at={replay.data.until} />. They appear in the
           list of deliveries as they are sent.
         </Notice>
         <Group justify="flex-end">
@@ -45,8 +45,8 @@ export function ReplayForm({ id, onClose }: ReplayFormProps) {
     <form onSubmit={submit}>
       <Stack gap="md">
         <Text>
-          Sends the events of a time span once more, of the types that the webhook asks for now. Your endpoint knows
-          those that it has by their <code>webhook-id</code>.
+          Sends the events of a period again, limited to the types the webhook receives now. Your endpoint can recognize
+          duplicates by their <code>webhook-id</code>.
         </Text>
         <TimeInput label="Since" required value={since} onChange={setSince} />
         <TimeInput label="Until" description="Empty: now." value={until} onChange={setUntil} />

@@ -15,7 +15,7 @@ import { WebhookForm } from './webhook-form'
 
 type Deed = 'edit' | 'rotate' | 'replay' | 'disable' | 'enable' | 'delete'
 
-/** What can be done with a webhook. */
+/** The actions for a webhook. */
 export function WebhookActions({ webhook }: { readonly webhook: Webhook }) {
   const { id, enabled } = webhook
   const client = useQueryClient()
@@ -37,7 +37,7 @@ export function WebhookActions({ webhook }: { readonly webhook: Webhook }) {
   }
   const rotate = async (graceSeconds: number, key: string) => {
     const { secret } = await rotateWebhookSecret(id, graceSeconds, key)
-    const note = `Messages have a signature for the old secret too. That ends ${endOfGrace(graceSeconds)}.`
+    const note = `Messages are also signed with the old secret. That ends ${endOfGrace(graceSeconds)}.`
     return { title: 'The new secret of the webhook', secret, note }
   }
   const remove = async () => {
@@ -86,7 +86,7 @@ export function WebhookActions({ webhook }: { readonly webhook: Webhook }) {
         title="Rotate the secret"
         opened={open === 'rotate'}
         onClose={close}
-        explanation="The webhook gets a new secret, which you see once. While the old one is valid, each message has a signature for both."
+        explanation="The webhook gets a new secret, which is shown once. While the old one is valid, each message is signed with both."
         rotate={rotate}
       />
       <ConfirmDialog
@@ -97,7 +97,7 @@ export function WebhookActions({ webhook }: { readonly webhook: Webhook }) {
         isDangerous
         run={() => write({ ...settingsOf(webhook), enabled: false })}
       >
-        <Text>It gets nothing from now on. Attempts that are planned stop, and so do replays.</Text>
+        <Text>It receives no more events. Scheduled attempts and replays stop.</Text>
       </ConfirmDialog>
       <ConfirmDialog
         title="Enable the webhook?"
@@ -106,10 +106,7 @@ export function WebhookActions({ webhook }: { readonly webhook: Webhook }) {
         action="Enable"
         run={() => write({ ...settingsOf(webhook), enabled: true })}
       >
-        <Text>
-          It gets what happens from now on, and deliveries that were pending go on. Use a replay for what happened
-          meanwhile.
-        </Text>
+        <Text>It receives new events, and pending deliveries resume. Use a replay for the events that it missed.</Text>
       </ConfirmDialog>
       <ConfirmDialog
         title="Delete the webhook?"
@@ -120,7 +117,7 @@ export function WebhookActions({ webhook }: { readonly webhook: Webhook }) {
         run={remove}
       >
         <Text>
-          <span className="mono">{visibleText(webhook.url)}</span> gets nothing from now on. Its deliveries are deleted
+          <span className="mono">{visibleText(webhook.url)}</span> receives no more events. Its deliveries are deleted
           too. This cannot be undone.
         </Text>
       </ConfirmDialog>

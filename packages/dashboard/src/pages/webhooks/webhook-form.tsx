@@ -9,16 +9,15 @@ import { ErrorNotice } from '../../components/notice'
 import { eventGroups } from './event-types'
 
 export interface WebhookFormProps {
-  /** What it begins with; null for a new one. */
+  /** The webhook to edit; null for a new one. */
   readonly webhook: Webhook | null
   readonly onClose: () => void
-  /** @param key of all tries of this form, as `once` takes it */
+  /** @param key the same for every attempt of this form: see `once` */
   readonly save: (body: WebhookWrite, key: string) => Promise<void>
 }
 
 const GROUPS = eventGroups()
 
-/** URL, types of events and description of a webhook. */
 export function WebhookForm({ webhook, onClose, save }: WebhookFormProps) {
   const [url, setUrl] = useState(webhook?.url ?? '')
   const [isEvery, setEvery] = useState(webhook !== null && webhook.events === null)
@@ -43,7 +42,7 @@ export function WebhookForm({ webhook, onClose, save }: WebhookFormProps) {
       <Stack gap="md">
         <TextInput
           label="URL"
-          description="Of your endpoint, https. Everybody who may see webhooks sees it: put no secret into it."
+          description="The https URL of your endpoint. Everyone with access to webhooks can see it, so it must not contain a secret."
           type="url"
           maxLength={2048}
           required
@@ -68,7 +67,7 @@ export function WebhookForm({ webhook, onClose, save }: WebhookFormProps) {
         >
           <Group gap="md" mt={4}>
             <Radio value="some" label="Only these" />
-            <Radio value="every" label="Every type, also those of later releases" />
+            <Radio value="every" label="All types, including those of later releases" />
           </Group>
         </Radio.Group>
         {!isEvery && <CheckList groups={GROUPS} chosen={chosen} onChange={setChosen} />}

@@ -17,10 +17,10 @@ import { WebhookActions } from './webhook-actions'
 import { DISABLED_REASONS, WebhookState } from './webhook-state'
 
 const route = getRouteApi('/signed-in/webhooks/$id')
-/** The server may disable it at any time. */
+/** The server may disable a webhook at any time, so the page polls. */
 const REFRESH_MS = 5_000
 
-/** One webhook: what it is told of, and what became of each message. */
+/** One webhook: its settings and its deliveries. */
 export function WebhookPage() {
   const { id } = route.useParams()
   const may = useMay()
@@ -47,7 +47,7 @@ export function WebhookPage() {
       actions={webhook && may('webhooks:write') && <WebhookActions webhook={webhook} />}
     >
       {isUnknown && (
-        <Empty title="There is no such webhook">
+        <Empty title="Webhook not found">
           <Anchor renderRoot={(props) => <Link {...props} to="/webhooks" />}>All webhooks</Anchor>
         </Empty>
       )}
@@ -66,10 +66,9 @@ export function WebhookPage() {
 
 function Disabled({ disabled: { at, reason } }: { readonly disabled: NonNullable<Webhook['disabled']> }) {
   return (
-    <Notice kind="warning" title="Disabled: it gets nothing">
+    <Notice kind="warning" title="Disabled: it receives no events">
       <Text size="sm">
-        {DISABLED_REASONS[reason]} That was <Ago at={at} />. Enable it to go on, and use a replay for what happened
-        meanwhile.
+        {DISABLED_REASONS[reason]} That was <Ago at={at} />. Enable it to resume, and replay the events that it missed.
       </Text>
     </Notice>
   )

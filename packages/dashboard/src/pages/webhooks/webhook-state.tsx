@@ -3,10 +3,10 @@ import { Badge } from '../../components/badges'
 
 type Reason = NonNullable<Webhook['disabled']>['reason']
 
-/** Why a webhook gets nothing. */
+/** Why a webhook receives no events. */
 export const DISABLED_REASONS: Readonly<Record<Reason, string>> = {
-  requested: 'Somebody disabled it.',
-  gone: 'Its endpoint answered 410: it wants no more.',
+  requested: 'It was disabled by hand.',
+  gone: 'Its endpoint responded with 410 (Gone).',
   failing: 'Nothing could be delivered for five days.',
 }
 

@@ -39,9 +39,10 @@ const COLUMNS: ColumnDef<Webhook>[] = [
     ),
   },
   {
-    id: 'wide-events',
+    id: 'events',
     header: 'Events',
-    size: 260,
+    size: 150,
+    enableHiding: true,
     cell: ({ row: { original } }) => (
       <TwoLines
         first={original.events === null ? 'every type' : original.events.join(', ')}
@@ -49,11 +50,16 @@ const COLUMNS: ColumnDef<Webhook>[] = [
       />
     ),
   },
-  { id: 'state', header: 'State', size: 104, cell: ({ row }) => <WebhookState webhook={row.original} /> },
-  { id: 'wide-last', header: 'Last delivery', size: 220, cell: ({ row }) => <LastDelivery id={row.original.id} /> },
+  { id: 'state', header: 'State', size: 80, cell: ({ row }) => <WebhookState webhook={row.original} /> },
+  {
+    id: 'last',
+    header: 'Last delivery',
+    size: 230,
+    enableHiding: true,
+    cell: ({ row }) => <LastDelivery id={row.original.id} />,
+  },
 ]
 
-/** Which endpoints are told of what happens. */
 export function WebhooksPage() {
   const may = useMay()
   const client = useQueryClient()
@@ -67,28 +73,23 @@ export function WebhooksPage() {
   const create = async (body: WebhookWrite, key: string) => {
     const { secret } = await createWebhook(body, key)
     void client.invalidateQueries({ queryKey: ['webhooks'] })
-    const note = 'Your endpoint verifies with it that a message is from this server.'
+    const note = 'Your endpoint uses it to verify that a message comes from this server.'
     return { title: 'The secret of the webhook', secret, note } satisfies OnceSecret
   }
   const createButton = may('webhooks:write') && <Button onClick={dialog.open}>Create a webhook</Button>
   return (
-    <Page
-      title="Webhooks"
-      lead="Endpoints of yours that are told of what happens."
-      scopes={['webhooks:read']}
-      actions={createButton}
-    >
+    <Page title="Webhooks" lead="Send events to your own endpoints." scopes={['webhooks:read']} actions={createButton}>
       {list.isError && <ErrorNotice error={list.error} retry={list.refetch} />}
       {list.isPending && <Loading what="webhooks" />}
       {list.data?.data.length === 0 && (
-        <Empty title="Nobody is told yet">
+        <Empty title="No webhooks yet">
           {may('webhooks:write')
-            ? 'Create a webhook, to be told when a review waits or a budget is used up.'
+            ? 'Create a webhook to get notified, for example when a review is pending or a budget is used up.'
             : 'A key with webhooks:write can create a webhook.'}
         </Empty>
       )}
       {list.data !== undefined && list.data.data.length > 0 && (
-        <DataTable label="Webhooks" columns={COLUMNS} rows={list.data.data} idOf={({ id }) => id} />
+        <DataTable label="Webhooks" columns={COLUMNS} rows={list.data.data} />
       )}
       <SecretOnce title="Create a webhook" opened={isCreating} onClose={dialog.close} size="xl">
         {(show) => (

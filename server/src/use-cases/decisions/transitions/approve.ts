@@ -1,10 +1,11 @@
 import type { Approve, Decision, Review } from '@countersign/contract'
 import { applyBudgetViolation, type Evaluation } from '@countersign/engine'
-import { ConflictError, type DecisionWithRequest } from '@countersign/store-port/store'
 import { DomainError } from '../../../domain-error.js'
+import type { DecisionWithRequest } from '../../../ports/store/decisions.js'
+import { ConflictError } from '../../../ports/store/store.js'
 import type { Lifetimes } from '../new-decision.js'
 import { reserveBudgets } from '../reserve-budgets.js'
-import { invalidTransition, presentStatus } from '../status.js'
+import { invalidTransition, mayMove } from '../status.js'
 import { type EvaluateAgainDeps, evaluateAgain } from './evaluate-again.js'
 import type { ExpireDeps } from './expire.js'
 import { assertMayReview, type ReviewRightsDeps } from './review-rights.js'
@@ -15,8 +16,8 @@ export interface ApproveDeps extends ExpireDeps, EvaluateAgainDeps, ReviewRights
 }
 
 /**
- * A person lets a reviewed action proceed. The policies of now must not deny it, and its budgets need room. The action
- * runs only after a claim.
+ * Lets a reviewed action proceed, on behalf of a person. The current policies must not deny it, and its budgets must
+ * have room. The action runs only after a claim.
  *
  * @throws DomainError not_found, self_approval, agent_suspended, invalid_transition, policy_denies, budget_exceeded
  *
@@ -33,7 +34,7 @@ export async function approveDecision(
     const { decision } = found
     const isKin = await assertMayReview(deps, caller, decision)
     if (deps.agents.isSuspended(decision.agent_id)) throw new DomainError('agent_suspended')
-    if (presentStatus(decision, now) !== 'awaiting_review') throw invalidTransition(decision, now, 'approved')
+    if (!mayMove('decision.approved', decision, now)) throw invalidTransition(decision, now, 'approved')
     const evaluated = evaluateAgain(deps, found, now, requestId)
     const { policy_id, policy_revision, rule } = evaluated.evaluation
     const review: Review = {
@@ -51,8 +52,9 @@ export async function approveDecision(
     const input = { id, version: decision.version, call: id, mayExceed: exceed_budget === true }
     const { violation, budgets, postings, accounts, reservation } = await reserveBudgets(deps, evaluated.budgets, input)
     if (violation !== null) {
-      // Another approval of this same decision may hold the room.
-      if ((await deps.store.findDecision(id))?.decision.version !== decision.version) throw new ConflictError('version')
+      // A concurrent approval of this same decision may hold the room.
+      if ((await deps.store.decisions.get(id))?.decision.version !== decision.version)
+        throw new ConflictError('version')
       throw refused(applyBudgetViolation(evaluated.evaluation, violation))
     }
     return {
@@ -65,7 +67,7 @@ export async function approveDecision(
   try {
     return await transitionDecision(deps, call, plan)
   } finally {
-    // Even when the outcome of the approval is unknown: later reservations then check whether it has ended.
+    // Also when the outcome of the approval is unknown: later reservations then check whether it has ended.
     if (endsAt !== null) deps.approvalEnds.note(endsAt)
   }
 }

@@ -1,10 +1,10 @@
 import type { Claim, Decision } from '@countersign/contract'
-import type { StoredDecision } from '@countersign/store-port/documents'
 import type { Caller } from '../../../caller.js'
 import { DomainError } from '../../../domain-error.js'
+import type { StoredDecision } from '../../../ports/store/documents.js'
 import { endOf, type Lifetimes } from '../new-decision.js'
 import { type PermitDeps, viewWithPermit } from '../permit.js'
-import { invalidTransition, presentStatus } from '../status.js'
+import { invalidTransition, mayMove, presentStatus } from '../status.js'
 import { type EvaluateAgainDeps, evaluateAgain } from './evaluate-again.js'
 import { applyTransition, type TransitionCall, type TransitionDeps } from './transition.js'
 
@@ -31,15 +31,14 @@ export async function claimDecision(
     const isClaimed = decision.claimed_at !== null
     if (isClaimed && decision.holder?.name !== holder) throw new DomainError('already_claimed')
     if (deps.agents.isSuspended(decision.agent_id)) throw new DomainError('agent_suspended')
-    const status = presentStatus(decision, now)
-    if (isClaimed && status === 'authorized') return null
-    if (status !== 'approved') throw invalidTransition(decision, now, 'claimed')
+    if (isClaimed && presentStatus(decision, now) === 'authorized') return null
+    if (!mayMove('decision.claimed', decision, now)) throw invalidTransition(decision, now, 'claimed')
     evaluateAgain(deps, found, now, requestId)
     const expiresAt = endOf('allow', new Date(now), deps.lifetimes)
     return {
       type: 'decision.claimed',
       changes: { status: 'authorized', holder: { name: holder }, claimed_at: now, expires_at: expiresAt },
-      data: { holder, expires_at: expiresAt },
+      data: { holder, claimed_at: now },
     }
   })
   return viewWithPermit(deps, caller, claimed, deps.clock.now().toISOString())

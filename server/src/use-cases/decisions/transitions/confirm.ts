@@ -1,11 +1,11 @@
 import type { Confirm, Decision } from '@countersign/contract'
-import { invalidTransition, presentStatus } from '../status.js'
+import { invalidTransition, mayMove, presentStatus } from '../status.js'
 import { assertMaySettle } from './settle-rights.js'
-import { isOpenForLate, isSettledAs, settle } from './settlement.js'
+import { isBeforeClosing, isSettledAs, settle } from './settlement.js'
 import { type TransitionCall, type TransitionDeps, transitionDecision } from './transition.js'
 
 /**
- * The action happened: commits what it cost. Works for 30 days after the decision expired, too.
+ * Records that the action happened, and commits its cost. Works up to 30 days after the decision expired.
  *
  * @throws DomainError not_found, insufficient_scope, permit_redeemed, invalid_transition
  *
@@ -20,9 +20,10 @@ export function confirmDecision(
   return transitionDecision(deps, call, ({ decision }, now) => {
     assertMaySettle(call.caller, decision, result)
     if (isSettledAs(decision, result)) return null
-    const late = isOpenForLate(decision, now)
     if (decision.status === 'confirmed') throw invalidTransition(decision, now, 'confirmed with another amount')
-    if (!late && presentStatus(decision, now) !== 'authorized') throw invalidTransition(decision, now, 'confirmed')
+    if (!mayMove('decision.confirmed', decision, now) || !isBeforeClosing(decision, now))
+      throw invalidTransition(decision, now, 'confirmed')
+    const late = presentStatus(decision, now) === 'expired'
     return { type: 'decision.confirmed', ...settle(decision, result, { at: now, note, late, corrected: false }) }
   })
 }

@@ -1,11 +1,11 @@
 import type { Decision, Decline, Review } from '@countersign/contract'
-import { invalidTransition, presentStatus } from '../status.js'
+import { invalidTransition, mayMove } from '../status.js'
 import { assertMayReview, type ReviewRightsDeps } from './review-rights.js'
 import { committed, releaseAll } from './settlement.js'
 import { type TransitionCall, type TransitionDeps, transitionDecision } from './transition.js'
 
 /**
- * A person stops a reviewed action for good. It may be approved already, but not claimed.
+ * Stops a reviewed action permanently, on behalf of a person. The review may be approved already, but not claimed.
  *
  * @throws DomainError not_found, self_approval, invalid_transition
  *
@@ -19,8 +19,7 @@ export function declineDecision(
   const { caller } = call
   return transitionDecision(deps, call, async ({ decision }, now) => {
     const isKin = await assertMayReview(deps, caller, decision)
-    const status = presentStatus(decision, now)
-    if (status !== 'awaiting_review' && status !== 'approved') throw invalidTransition(decision, now, 'declined')
+    if (!mayMove('decision.declined', decision, now)) throw invalidTransition(decision, now, 'declined')
     const review: Review = {
       ...(decision.review as Review),
       status: 'declined',

@@ -1,9 +1,9 @@
-import type { DecisionWithRequest } from '@countersign/store-port/store'
 import { DomainError } from '../../../domain-error.js'
 import type { Clock } from '../../../ports/clock.js'
+import type { DecisionWithRequest } from '../../../ports/store/decisions.js'
 import type { Agents } from '../../../state/agents.js'
 import type { Policies } from '../../../state/policies.js'
-import { type EvaluateDeps, type EvaluatedRequest, evaluateSafely } from '../evaluate-safely.js'
+import { type EvaluateDeps, type Evaluated, evaluateSafely } from '../evaluate-safely.js'
 import { factsOf } from '../facts.js'
 import { requestErased } from '../status.js'
 
@@ -14,7 +14,7 @@ export interface EvaluateAgainDeps extends EvaluateDeps {
 }
 
 /**
- * Evaluates an earlier request with the policies, the clock and the agent's metadata of now.
+ * Evaluates an earlier request with the current policies, clock and agent metadata.
  *
  * @throws DomainError invalid_transition when the request was erased; policy_denies, whatever the reason
  */
@@ -23,7 +23,7 @@ export function evaluateAgain(
   { decision, request: held }: DecisionWithRequest,
   now: string,
   requestId: string,
-): EvaluatedRequest {
+): Evaluated {
   if (decision.request_erased_at !== undefined) throw requestErased(decision, now)
   const { agent_id, action, resource } = decision
   const request = { agent_id, action, resource, context: held.context }

@@ -1,11 +1,13 @@
-import type { StoredDecision } from '@countersign/store-port/documents'
-import { ConflictError, type OpenStatus, type Store } from '@countersign/store-port/store'
+import type { OpenStatus } from '../../../ports/store/decisions.js'
+import type { StoredDecision } from '../../../ports/store/documents.js'
+import { StoreUnavailableError } from '../../../ports/store/errors.js'
+import { ConflictError, type Store } from '../../../ports/store/store.js'
 import type { ApprovalEnds } from '../../../state/approval-ends.js'
 import { expiry } from './expiry.js'
 import { type TransitionDeps, writeTransition } from './transition.js'
 
 export interface ExpireDeps extends Omit<TransitionDeps, 'store'> {
-  readonly store: TransitionDeps['store'] & Pick<Store, 'listOverdue' | 'firstApprovalEnd'>
+  readonly store: TransitionDeps['store'] & Pick<Store, 'decisions'>
   readonly approvalEnds: ApprovalEnds
 }
 
@@ -13,44 +15,52 @@ export interface ExpireDeps extends Omit<TransitionDeps, 'store'> {
 const BATCH = 256
 
 /**
- * Writes down what the clock has ended. The status derives from the clock anyway; this settles the budgets and writes the
- * audit log. Other transitions of the same decisions may run at the same time.
+ * Records every decision that has expired. The status follows from the clock anyway; this settles the budgets and
+ * writes the audit log. Other transitions of the same decisions may run at the same time.
  *
+ * @returns one error for each decision that could not be expired, for example because its row was edited; all others
+ *   are expired
  * @throws StoreUnavailableError
  */
-export async function expireOverdue(deps: ExpireDeps): Promise<void> {
-  await expireAllApprovals(deps)
-  for (const status of ['authorized', 'awaiting_review'] as const) await expireAll(deps, status)
+export async function expireOverdue(deps: ExpireDeps): Promise<readonly unknown[]> {
+  const failures = [...(await expireAllApprovals(deps))]
+  for (const status of ['authorized', 'awaiting_review'] as const) failures.push(...(await expireAll(deps, status)))
+  return failures
 }
 
-/** Expires approvals that nobody claimed in time, which gives room back. Costs nothing while none is due. */
+/** Expires approvals that were not claimed in time, which frees their room. Costs nothing while none is due. */
 export async function expireApprovals(deps: ExpireDeps): Promise<void> {
+  // An approval that cannot be expired keeps its room, and does not stop the others.
   if (deps.approvalEnds.isDue(deps.clock.now().toISOString())) await expireAllApprovals(deps)
 }
 
-async function expireAllApprovals(deps: ExpireDeps): Promise<void> {
-  await expireAll(deps, 'approved')
-  await deps.approvalEnds.refresh(() => deps.store.firstApprovalEnd())
+async function expireAllApprovals(deps: ExpireDeps): Promise<readonly unknown[]> {
+  const failures = await expireAll(deps, 'approved')
+  await deps.approvalEnds.refresh(() => deps.store.decisions.firstApprovalEnd())
+  return failures
 }
 
-function expireAll(deps: ExpireDeps, status: OpenStatus): Promise<void> {
+/** Continues after each page, so that a decision that cannot be expired does not block the rest. */
+function expireAll(deps: ExpireDeps, status: OpenStatus): Promise<readonly unknown[]> {
   return deps.mutex.join(`overdue ${status}`, async () => {
-    for (;;) {
+    const failures: unknown[] = []
+    for (let after: string | null = null; ; ) {
       const now = deps.clock.now().toISOString()
-      const overdue = await deps.store.listOverdue(status, now, BATCH)
-      const expired = await Promise.all(overdue.map((decision) => expireOne(deps, decision, now)))
-      if (overdue.length < BATCH || !expired.includes(true)) return
+      const { items, next } = await deps.store.decisions.listOverdue(status, now, { limit: BATCH, after })
+      await Promise.all(items.map((decision) => expireOne(deps, decision, now, failures)))
+      if (next === null) return failures
+      after = next
     }
   })
 }
 
-/** False when somebody else changed it first: then it is no longer overdue. */
-async function expireOne(deps: ExpireDeps, decision: StoredDecision, now: string): Promise<boolean> {
+async function expireOne(deps: ExpireDeps, decision: StoredDecision, now: string, failures: unknown[]): Promise<void> {
   try {
     await writeTransition(deps, decision, expiry(decision), { actor: null, now, idempotency: null })
-    return true
   } catch (error) {
-    if (error instanceof ConflictError && error.conflict === 'version') return false
-    throw error
+    if (error instanceof StoreUnavailableError) throw error
+    // Another writer changed it first, so it is no longer overdue.
+    if (error instanceof ConflictError && error.conflict === 'version') return
+    failures.push(error)
   }
 }

@@ -1,13 +1,13 @@
-import type { StoredDecision } from '@countersign/store-port/documents'
+import type { StoredDecision } from '../../../ports/store/documents.js'
 import { presentStatus, wasAuthorized } from '../status.js'
 import { committed, settleWithoutOutcome } from './settlement.js'
 
-/** Whether the clock has ended the decision and nobody has written it down yet. */
+/** Whether the decision has expired and the expiry is not recorded yet. */
 export function isOverdue(decision: StoredDecision, now: string): boolean {
   return decision.status !== 'expired' && presentStatus(decision, now) === 'expired'
 }
 
-/** The transition that the clock makes. */
+/** The transition that records an expiry. */
 export function expiry(decision: StoredDecision) {
   const { review } = decision
   const postings = settleWithoutOutcome(decision)

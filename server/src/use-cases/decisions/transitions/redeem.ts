@@ -1,10 +1,10 @@
 import type { Decision, Redeem } from '@countersign/contract'
-import type { DecisionWithRequest } from '@countersign/store-port/store'
 import type { Caller } from '../../../caller.js'
 import { DomainError } from '../../../domain-error.js'
+import type { DecisionWithRequest } from '../../../ports/store/decisions.js'
 import type { Agents } from '../../../state/agents.js'
 import { findVisible } from '../get.js'
-import { invalidTransition, presentStatus } from '../status.js'
+import { invalidTransition, mayMove } from '../status.js'
 import { type TransitionCall, type TransitionDeps, transitionDecision } from './transition.js'
 
 export interface RedeemDeps extends TransitionDeps {
@@ -14,7 +14,7 @@ export interface RedeemDeps extends TransitionDeps {
 }
 
 /**
- * Uses up a permit. Of all callers that present it, only one gets the decision.
+ * Uses up a permit. Only one of the callers that present it gets the decision.
  *
  * @throws DomainError permit_invalid, not_found, permit_already_used, agent_suspended, invalid_transition
  *
@@ -29,13 +29,14 @@ export async function redeemPermit(
   return transitionDecision(deps, { ...call, id }, ({ decision }, now) => {
     if (decision.redeemed !== null) throw new DomainError('permit_already_used')
     if (deps.agents.isSuspended(decision.agent_id)) throw new DomainError('agent_suspended')
-    if (presentStatus(decision, now) !== 'authorized') throw invalidTransition(decision, now, 'redeemed')
-    return { type: 'decision.redeemed', changes: { redeemed: { by: call.caller.key.id, at: now } }, data: {} }
+    if (!mayMove('decision.redeemed', decision, now)) throw invalidTransition(decision, now, 'redeemed')
+    const redeemed = { by: call.caller.key.id, at: now }
+    return { type: 'decision.redeemed', changes: { redeemed }, data: { redeemed } }
   })
 }
 
 /**
- * The decision that a permit was made for.
+ * Finds the decision that a permit was issued for.
  *
  * @throws DomainError permit_invalid, not_found
  */

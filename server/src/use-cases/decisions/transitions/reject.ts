@@ -1,15 +1,15 @@
 import type { Decision, Reject } from '@countersign/contract'
-import type { StoredDecision } from '@countersign/store-port/documents'
-import type { Caller } from '../../../caller.js'
-import { invalidTransition, presentStatus } from '../status.js'
+import type { StoredDecision } from '../../../ports/store/documents.js'
+import { invalidTransition, mayMove, presentStatus } from '../status.js'
 import { assertMaySettle } from './settle-rights.js'
-import { isOpenForLate, isSettledAs, settle } from './settlement.js'
+import { isBeforeClosing, isSettledAs, settle } from './settlement.js'
 import { type TransitionCall, type TransitionDeps, transitionDecision } from './transition.js'
 
 const REJECTED = { result: 'rejected' } as const
 
 /**
- * The action did not happen: gives back what was reserved. The key that asked withdraws an open review the same way.
+ * Records that the action did not happen, and gives back what was reserved. The key that asked withdraws an open review
+ * the same way.
  *
  * @throws DomainError not_found, insufficient_scope, permit_redeemed, invalid_transition
  *
@@ -23,10 +23,13 @@ export function rejectDecision(
   return transitionDecision(deps, call, ({ decision }, now) => {
     assertMaySettle(call.caller, decision, REJECTED)
     if (isSettledAs(decision, REJECTED)) return null
-    const late = isOpenForLate(decision, now)
-    const isWithdrawn = mayWithdraw(call.caller, decision, now)
-    if (!late && !isWithdrawn && presentStatus(decision, now) !== 'authorized')
+    const status = presentStatus(decision, now)
+    const isWithdrawn = status === 'awaiting_review' || status === 'approved'
+    // Before a claim the action cannot run, and only the key that asked can withdraw the request.
+    const isOfOther = isWithdrawn && decision.key_id !== call.caller.key.id
+    if (!mayMove('decision.rejected', decision, now) || isOfOther || !isBeforeClosing(decision, now))
       throw invalidTransition(decision, now, 'rejected')
+    const late = status === 'expired'
     const { changes, data } = settle(decision, REJECTED, { at: now, note: reason, late, corrected: false })
     return {
       type: 'decision.rejected',
@@ -34,12 +37,6 @@ export function rejectDecision(
       data,
     }
   })
-}
-
-/** Before a claim nobody runs the action. Only the key that asked can withdraw the request. */
-function mayWithdraw(caller: Caller, decision: StoredDecision, now: string): boolean {
-  const status = presentStatus(decision, now)
-  return (status === 'awaiting_review' || status === 'approved') && decision.key_id === caller.key.id
 }
 
 function withdrawn({ review }: StoredDecision): StoredDecision['review'] {

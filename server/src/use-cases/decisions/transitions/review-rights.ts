@@ -1,6 +1,6 @@
-import type { StoredDecision, StoredKey } from '@countersign/store-port/documents'
 import { type Caller, hasScope } from '../../../caller.js'
 import { DomainError } from '../../../domain-error.js'
+import type { StoredDecision, StoredKey } from '../../../ports/store/documents.js'
 import type { Changes } from '../../../state/changes.js'
 import type { Keys } from '../../../state/keys.js'
 import { lineOf } from '../../keys/line.js'
@@ -11,7 +11,7 @@ export interface ReviewRightsDeps {
 }
 
 /**
- * No key reviews its own requests or those of its kin. Only a `*` key may, and the review is marked.
+ * Checks that no key reviews its own requests or those of its kin. Only a `*` key may, and the review is marked.
  *
  * @returns whether the reviewer is the key that asked or its kin
  * @throws DomainError self_approval
@@ -22,7 +22,7 @@ export async function assertMayReview(
   caller: Caller,
   decision: StoredDecision,
 ): Promise<boolean> {
-  // Another process may have created the key that asked a moment ago, for this same reviewer.
+  // Another process may have created the asking key a moment ago, with this same reviewer as its creator.
   if (keys.find(decision.key_id) === undefined) await changes.catchUp()
   const root = rootOf(keys, decision.key_id)
   const isKin = root === null || root === rootOf(keys, caller.key.id)

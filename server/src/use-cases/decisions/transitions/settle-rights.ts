@@ -1,6 +1,6 @@
-import type { StoredDecision } from '@countersign/store-port/documents'
 import { type Caller, hasScope } from '../../../caller.js'
 import { DomainError } from '../../../domain-error.js'
+import type { StoredDecision } from '../../../ports/store/documents.js'
 import { isBelowReservation, type Result } from './settlement.js'
 
 /**

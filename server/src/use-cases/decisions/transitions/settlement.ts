@@ -1,18 +1,18 @@
-/** Computes the outcome of a settled decision and what the decision counts for in its budgets. Pure. */
+/** Computes the outcome of a settled decision and the amounts that it commits in its budgets. Pure. */
 import { fromMicro, type JsonArray, type JsonObject, type Outcome, toMicro } from '@countersign/contract'
-import type { Posting, StoredDecision } from '@countersign/store-port/documents'
-import { presentStatus, wasAuthorized } from '../status.js'
+import type { Posting, StoredDecision } from '../../../ports/store/documents.js'
+import { wasAuthorized } from '../status.js'
 
-/** What became of the action. `amount` was really spent; null: each budget its reserved amount. */
+/** The result of the action. `amount` is what was really spent; null: each budget commits its reserved amount. */
 export type Result = { readonly result: 'confirmed'; readonly amount: number | null } | { readonly result: 'rejected' }
 
 const DAY_MS = 86_400_000
-/** A decision can still be confirmed, rejected or corrected this long after its end. */
+/** A decision can still be confirmed, rejected or corrected for this long after it expired. */
 export const LATE_MS = 30 * DAY_MS
 
 interface Settled {
   readonly changes: Pick<StoredDecision, 'status' | 'outcome' | 'postings'>
-  /** For the audit log. */
+  /** Data for the audit entry. */
   readonly data: JsonObject
 }
 
@@ -44,14 +44,17 @@ export function isSettledAs(decision: StoredDecision, result: Result): boolean {
   return outcome !== null && outcome.result === result.result && outcome.amount === effectiveAmount(decision, result)
 }
 
-/** Whether every budget has already committed what this result commits. Two amounts may give one outcome, but different sums. */
+/**
+ * Whether every budget has already committed what this result commits. Two amounts may round to one outcome but commit
+ * different sums.
+ */
 export function isCommittedAs({ postings }: StoredDecision, result: Result): boolean {
   return postings.every((posting) => BigInt(posting.spent) === spentOf(posting, result))
 }
 
 /**
- * What each budget committed, had committed before and had reserved until now, for the audit log: amounts in its unit, in the
- * order of the decision's budgets.
+ * For the audit log: what each budget committed now, had committed before, and had reserved until now. Amounts are in
+ * the budget's unit, in the order of the decision's budgets.
  */
 export function committed(decision: StoredDecision, postings: readonly Posting[]): JsonArray {
   return postings.map(({ spent }, i) => ({
@@ -63,24 +66,22 @@ export function committed(decision: StoredDecision, postings: readonly Posting[]
   }))
 }
 
-/** Postings of a decision that ends without an outcome. All is spent if the action may have run (confirming is optional), else nothing. */
+/**
+ * The postings of a decision that expires without an outcome. Confirming is optional, so everything counts as spent if
+ * the action may have run; otherwise nothing does.
+ */
 export function settleWithoutOutcome(decision: StoredDecision): readonly Posting[] {
   return decision.postings.map((posting) => spend(posting, wasAuthorized(decision) ? BigInt(posting.amount) : 0n))
 }
 
-/** Postings that give the whole reservation back. */
+/** The postings that release the whole reservation. */
 export function releaseAll(decision: StoredDecision): readonly Posting[] {
   return decision.postings.map((posting) => spend(posting, 0n))
 }
 
-/** Whether the confirmed amount is less than what a budget that reads the amount has reserved. */
+/** Whether the confirmed amount is below what a budget that reads the amount has reserved. */
 export function isBelowReservation(decision: StoredDecision, amount: number | null): boolean {
   return amount !== null && readingPostings(decision).some((posting) => toMicro(amount) < BigInt(posting.amount))
-}
-
-/** Whether the decision expired after it was authorized and can still be settled. */
-export function isOpenForLate(decision: StoredDecision, now: string): boolean {
-  return presentStatus(decision, now) === 'expired' && wasAuthorized(decision) && isBeforeClosing(decision, now)
 }
 
 export function isBeforeClosing(decision: StoredDecision, now: string): boolean {

@@ -1,11 +1,12 @@
-/** One step of a decision's life: it is read, planned, and written only if nobody else changed it meanwhile. */
+/** One transition of a decision: read it, plan the change, and write it only if the decision has not changed since. */
 import type { AuditType, Decision, JsonObject } from '@countersign/contract'
-import type { AuditPosition, StoredDecision } from '@countersign/store-port/documents'
-import { CallInProgressError } from '@countersign/store-port/ledger'
-import { ConflictError, type DecisionWithRequest, type Store } from '@countersign/store-port/store'
 import type { Caller } from '../../../caller.js'
 import type { MutationWriter } from '../../../mutation-writer.js'
 import type { Clock } from '../../../ports/clock.js'
+import type { DecisionWithRequest } from '../../../ports/store/decisions.js'
+import type { StoredDecision } from '../../../ports/store/documents.js'
+import { CallInProgressError } from '../../../ports/store/ledger.js'
+import { ConflictError, type Store } from '../../../ports/store/store.js'
 import { waitForCallInProgress } from '../../../state/call-in-progress.js'
 import type { OpenReviews } from '../../../state/open-reviews.js'
 import type { StoreMutex } from '../../../state/store-mutex.js'
@@ -17,21 +18,20 @@ import { expiry, isOverdue } from './expiry.js'
 
 export interface TransitionDeps {
   readonly clock: Clock
-  readonly store: Pick<Store, 'findDecision' | 'ledger'>
+  readonly store: Pick<Store, 'decisions' | 'ledger'>
   readonly writer: MutationWriter
   readonly openReviews: OpenReviews
-  /** Transitions of one decision happen one after the other. */
+  /** Runs the transitions of one decision one at a time. */
   readonly mutex: StoreMutex
 }
 
-/** A call that may change one decision. */
 export interface TransitionCall extends ChangingCall {
-  /** Of the decision. */
+  /** The id of the decision. */
   readonly id: string
   readonly requestId: string
 }
 
-/** What a transition may change; what was decided never changes. What was asked can be erased. */
+/** What a transition may change. The decided facts never change; the request can be erased. */
 type Mutable =
   | 'status'
   | 'expires_at'
@@ -51,16 +51,19 @@ export interface Transition {
   readonly changes: Partial<Pick<StoredDecision, Mutable>>
   /** The reservation that the changed postings commit. */
   readonly reservation?: string
-  /** Its request is erased, and nothing else moves. */
+  /** The request is erased; nothing else changes. */
   readonly erases_request?: true
   readonly data: JsonObject
 }
 
-/** The transition that a decision needs; null when it is already as wanted. @throws DomainError when it is not allowed */
+/**
+ * Returns the transition that a decision needs; null when it is already in the wanted state. @throws DomainError when
+ * it is not allowed
+ */
 type PlanTransition = (found: DecisionWithRequest, now: string) => Transition | null | Promise<Transition | null>
 
 /**
- * Changes a decision of an agent that the caller may speak for. Plans again when somebody else was first.
+ * Changes a decision whose agent the caller may speak for. When another writer was first, it plans the change again.
  *
  * @returns the decision as the caller may see it afterwards, without a permit
  * @throws DomainError not_found, and what `plan` throws
@@ -74,7 +77,10 @@ export async function transitionDecision(
   return viewDecision(await applyTransition(deps, call, plan), call.caller, deps.clock.now().toISOString())
 }
 
-/** The same, and returns what is stored. Without a caller it is the server itself that changes the decision. */
+/**
+ * Does the same as {@link transitionDecision} but returns the stored decision. Without a caller, the server itself
+ * makes the change.
+ */
 export async function applyTransition(
   deps: TransitionDeps,
   { caller, id, idempotency }: Pick<TransitionCall, 'id' | 'idempotency'> & { readonly caller: Caller | null },
@@ -88,7 +94,7 @@ export async function applyTransition(
       try {
         const transition = await plan(found, now)
         if (transition === null) return { decision: found.decision, record }
-        // Every transition is in the log: the expiry comes before a late settlement.
+        // The log records every transition, so the expiry comes before a late settlement.
         if (isOverdue(found.decision, now)) {
           await writeTransition(deps, found.decision, expiry(found.decision), { actor: null, now, idempotency: null })
           continue
@@ -103,18 +109,18 @@ export async function applyTransition(
       }
     }
   })
-  // Nothing changed, so no other transition has to wait for this.
+  // Nothing changed, so no other transition needs to wait for this write.
   if (record !== null) await deps.writer.writeCall(record)
   return decision
 }
 
-/** What transitions move of a decision, as of then: with it the log tells every state that a decision had. */
+/** The members that transitions change, as of then. With them the log tells every state that a decision had. */
 function movedPart({ version, status, expires_at, budgets, review, outcome }: StoredDecision): JsonObject {
   return { version, status, expires_at, budgets, review, outcome }
 }
 
 /**
- * Writes a transition of a decision as it was read.
+ * Writes a transition of a decision that was read before.
  *
  * @throws ConflictError when the decision has changed since
  * @throws StoreUnavailableError
@@ -147,12 +153,7 @@ export async function writeTransition(
     ...(erases_request && { erases_request }),
   } as const
   try {
-    await deps.writer.write({
-      entry,
-      change: (_: AuditPosition) => change,
-      idempotency: by.idempotency,
-      holds: by.holds,
-    })
+    await deps.writer.write({ entry, change, idempotency: by.idempotency, holds: by.holds })
   } catch (error) {
     if (reservation !== undefined) await compensate([() => deps.store.ledger.release(reservation)], error)
     throw error

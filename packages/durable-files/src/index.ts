@@ -1,6 +1,0 @@
-export { assertNoFolder } from './assert-no-folder.js'
-export { FileLockError, isFileLocked, takeFileLock, whileLocked } from './file-lock.js'
-export { makeFile } from './make-file.js'
-export { fillNewFile } from './new-file.js'
-export { isLeftover, removeLeftovers, replaceFile, syncFile, syncFolder } from './replace-file.js'
-export { statIfThere } from './stat-if-there.js'
