@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { DomainError } from '../domain-error.js'
-import { StoreUnavailableError } from '../ports/store/errors.js'
+import { DamagedRecordError, StoreUnavailableError } from '../ports/store/errors.js'
 import { ConflictError } from '../ports/store/store.js'
 import { Changes } from './changes.js'
 
@@ -16,6 +16,15 @@ test('changes happen one after the other, and one that fails by its own rules st
   const quick = changes.run(null, async () => order.push('quick'))
   await Promise.all([slow, refused, quick])
   expect(order).toEqual(['slow', 'refused', 'quick'])
+  expect(reload).not.toHaveBeenCalled()
+})
+
+test('a change that finds a damaged row stops no other', async () => {
+  const reload = vi.fn(async () => {})
+  const changes = new Changes({ reload })
+  const damaged = new DamagedRecordError('webhook', 'whk_1', 'id', 'whk_2')
+  await expect(changes.run(null, () => Promise.reject(damaged))).rejects.toBe(damaged)
+  expect(await changes.run(null, async () => 'the next')).toBe('the next')
   expect(reload).not.toHaveBeenCalled()
 })
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { SerialQueue } from '../concurrency/serial-queue.js'
 import { DomainError } from '../domain-error.js'
-import { StoreUnavailableError } from '../ports/store/errors.js'
+import { DamagedRecordError, StoreUnavailableError } from '../ports/store/errors.js'
 import { ConflictError } from '../ports/store/store.js'
 
 export interface ChangesOptions {
@@ -47,7 +47,7 @@ export class Changes {
           return await change()
         } catch (error) {
           const cause = error instanceof DomainError ? error.cause : error
-          if (cause instanceof StoreUnavailableError) this.recover(cause)
+          if (isOfUnknownOutcome(cause)) this.recover(cause)
           if (cause instanceof ConflictError) await this.reloadAfter(cause)
           if (!isOvertaken(error)) throw error
           if (tries === MAX_TRIES)
@@ -85,6 +85,11 @@ export class Changes {
       return false
     }
   }
+}
+
+/** A change that found a damaged row ended before its write. */
+function isOfUnknownOutcome(cause: unknown): cause is StoreUnavailableError {
+  return cause instanceof StoreUnavailableError && !(cause instanceof DamagedRecordError)
 }
 
 /** Whether another process changed the data first. */
