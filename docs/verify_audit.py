@@ -73,7 +73,8 @@ try:
             before, log, index = log, entry["log"], int(hit[2])
             where, leaf = f"{where}, log {log!a}, index {index}", sha256(b"\0" + (hit[1] + hit[4]).encode())
             base64.urlsafe_b64encode(leaf)[:43].decode() == hit[3] or fault("the leaf is not the hash of the entry")
-            " ".join(entry) == "actor agent_id at data id index leaf log subject type" or fault("the members are wrong")
+            members = "actor agent_id at data id index leaf log subject" + " trace_id" * ("trace_id" in entry) + " type"
+            " ".join(entry) == members or fault("the members are wrong")
             begun = True
             ended and (log == before or index == 0) or fault("this log is not in its place")
             index == sum(trees.get(log, ())) < last.get(log, 0) or fault("an entry was added, removed or moved")

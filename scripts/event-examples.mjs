@@ -25,6 +25,7 @@ const allowed = {
   latency_ms: 0.084,
   evaluated_at: '2026-11-21T10:00:00.000Z',
   expires_at: '2026-11-21T10:05:00.000Z',
+  trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
   budgets: [{ ...reserved, amount: 42.5, remaining: 857.5 }],
   review: null,
   outcome: null,

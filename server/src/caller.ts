@@ -5,6 +5,8 @@ import type { StoredKey } from './ports/store/documents.js'
 /** The caller of a request: the API key that authenticated it. */
 export interface Caller {
   readonly key: StoredKey
+  /** The trace of the request, from its `traceparent`; null without a valid one. Chosen by the caller: it proves nothing. */
+  readonly traceId: string | null
   /** Whether the policies, agents and keys that this process knew when it authenticated the caller are still current. */
   readonly holds: () => boolean
   /**

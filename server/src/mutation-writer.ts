@@ -262,7 +262,8 @@ export class MutationWriter {
     const { entry, change, idempotency, holds } = draft
     // The call that read the clock first may come second: within a log, time never decreases.
     if (entry.at > this.newestAt) this.newestAt = entry.at
-    const unhashed = { id: this.ids.next('aud'), log, index, ...entry, at: this.newestAt }
+    const { trace_id = null } = entry
+    const unhashed = { id: this.ids.next('aud'), log, index, ...entry, at: this.newestAt, trace_id }
     const leaf = leafHash(unhashed)
     return { change: placed(change, { log, index, leaf }), entry: { ...unhashed, leaf }, idempotency, holds }
   }

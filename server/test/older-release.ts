@@ -28,10 +28,11 @@ function older(mutation: Mutation): Mutation {
 }
 
 function olderEntry(entry: AuditEntry): AuditEntry {
+  const { trace_id: _, ...untraced } = entry
   const names = OLDER_MEMBERS[entry.type.slice(0, entry.type.indexOf('.'))]
-  if (names === undefined) return entry
+  if (names === undefined) return { ...untraced, leaf: leafHash(untraced) }
   const data = Object.fromEntries(Object.entries(entry.data).filter(([name]) => names.includes(name)))
-  const unhashed = { ...entry, data: olderData(entry, data) }
+  const unhashed = { ...untraced, data: olderData(entry, data) }
   return { ...unhashed, leaf: leafHash(unhashed) }
 }
 

@@ -3,6 +3,7 @@ import { IdSchema } from './id.js'
 import type { Immutable } from './immutable.js'
 import { jsonObject } from './json.js'
 import { TimestampSchema } from './timestamp.js'
+import { TraceIdSchema } from './trace-id.js'
 
 /** Every type of audit entry. */
 export const AUDIT_TYPES = [
@@ -60,6 +61,10 @@ export const AuditEntrySchema = z
     subject: z.string().meta({ description: 'Id of the object that was changed.' }),
     agent_id: z.string().nullable(),
     data: jsonObject('Details of the event; the members depend on `type`.'),
+    trace_id: TraceIdSchema.nullable().optional().meta({
+      description:
+        'The trace of the request that made the change, from its header `traceparent`. Null without a valid one. Absent in entries of older releases.',
+    }),
     leaf: z.string(),
   })
   .meta({ id: 'AuditEntry' })

@@ -6,6 +6,7 @@ import type { Immutable } from './immutable.js'
 import { jsonObject } from './json.js'
 import { LIMITS } from './limits.js'
 import { TimestampSchema } from './timestamp.js'
+import { TraceIdSchema } from './trace-id.js'
 
 /** The states of a decision. Only `authorized` lets an action run. */
 export const DECISION_STATUSES = [
@@ -119,6 +120,9 @@ const decisionShape = {
   latency_ms: z.number().positive().meta({ description: 'Duration of the evaluation, in milliseconds.' }),
   evaluated_at: TimestampSchema,
   expires_at: TimestampSchema.meta({ description: 'When the decision and its permit expire.' }),
+  trace_id: TraceIdSchema.nullable().meta({
+    description: 'The trace of the request, from its header `traceparent`. Null without a valid one.',
+  }),
   budgets: z.array(DecisionBudgetSchema),
   review: ReviewSchema.nullable(),
   outcome: OutcomeSchema.nullable(),

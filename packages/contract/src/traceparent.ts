@@ -8,7 +8,7 @@ export interface Traceparent {
   readonly sampled: boolean
 }
 
-/** A version that is not known may go on after another dash. A comma joins repeated headers, which mean nothing. */
+/** A later version may have more after another dash. A comma joins repeated headers, which are invalid. */
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-[^,]*)?$/
 
 /** Version 00 ends after its flags. */
@@ -18,9 +18,9 @@ const NOTHING = /^0+$/
 const SAMPLED = 1
 
 /**
- * Reads a `traceparent`. Reads a future version as far as version 00 goes.
+ * Reads a `traceparent`; of a later version, the part that version 00 has.
  *
- * @returns null for a header that is invalid, or that was sent more than once: it is to be ignored, as if it was not sent
+ * @returns null for a header that is invalid or was sent more than once: ignore it, as if it was not sent
  *
  * Source: W3C Trace Context, section 3.2
  */

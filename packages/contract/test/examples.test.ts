@@ -46,6 +46,7 @@ const allowed = {
   action: 'payment.refund',
   resource: 'order:8812',
   latency_ms: 0.021,
+  trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
   evaluated_at: at,
   expires_at: '2026-11-21T10:05:05.120Z',
   budgets: [budgetRow],
@@ -133,8 +134,10 @@ const audited = {
   subject: decisionId,
   agent_id: 'agent:support-7',
   data: { effect: 'allow', budgets: [] },
+  trace_id: null,
   leaf: digest,
 }
+const { trace_id: __, ...auditedByOlderRelease } = audited
 
 const examples: readonly (readonly [name: string, schema: z.ZodType, body: object])[] = [
   ['an allowed decision', DecisionSchema, allowed],
@@ -204,6 +207,7 @@ const examples: readonly (readonly [name: string, schema: z.ZodType, body: objec
     },
   ],
   ['an audit entry', AuditEntrySchema, audited],
+  ['an audit entry of an older release', AuditEntrySchema, auditedByOlderRelease],
   ['a page', pageOf(AuditEntrySchema), { data: [audited], next_cursor: null }],
   [
     'the claims of a permit',

@@ -104,6 +104,7 @@ export function decisionAbout(asked: {
     latency_ms: 0.021,
     evaluated_at: new Date(now).toISOString(),
     expires_at: new Date(now + 600_000).toISOString(),
+    trace_id: null,
     budgets: [],
     review: null,
     outcome: null,

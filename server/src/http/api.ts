@@ -10,6 +10,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isJsonObject, LIMITS, type Scope, toPointer, validate } from '@countersign/contract'
 import type { ScopeRule } from '@countersign/contract/operations'
+import { parseTraceparent } from '@countersign/contract/traceparent'
 import { type Caller, hasScope } from '../caller.js'
 import { withDeadline } from '../concurrency/with-deadline.js'
 import { DomainError, invalid } from '../domain-error.js'
@@ -62,6 +63,7 @@ export interface ApiDeps {
 /** The facts that the answer and the log need, also when the request fails. */
 interface Context {
   readonly requestId: string
+  readonly traceId: string | null
   /** The method of the route; GET for a request without a route, which changes nothing. */
   method: Route['method']
   identified: Identified | null
@@ -157,7 +159,8 @@ export class Api {
   ): Promise<Answer> {
     const { freshness, ids, log } = this.deps
     const requestId = requestIdOf(headers['x-request-id'], ids)
-    const context: Context = { requestId, method: 'GET', identified: null, snapshot: null }
+    const traceId = traceIdOf(headers)
+    const context: Context = { requestId, traceId, method: 'GET', identified: null, snapshot: null }
     let reply: Reply
     try {
       reply = await make(context)
@@ -234,7 +237,8 @@ export class Api {
     const recorded = () => {
       context.snapshot = null
     }
-    return { key: context.identified.key, holds: () => freshness.isCurrent(snapshot), recorded }
+    const { identified, traceId } = context
+    return { key: identified.key, traceId, holds: () => freshness.isCurrent(snapshot), recorded }
   }
 
   /** @throws DomainError rate_limited, insufficient_scope */
@@ -243,6 +247,11 @@ export class Api {
     if (isReading(route)) this.deps.unread.assertRoom(caller.key.id)
     assertScopes(route.scopes, caller)
   }
+}
+
+/** Node joins repeated headers with a comma, which no valid header has. */
+function traceIdOf({ traceparent }: IncomingHttpHeaders): string | null {
+  return typeof traceparent === 'string' ? (parseTraceparent(traceparent)?.traceId ?? null) : null
 }
 
 function withoutPermit(reply: Reply): Reply {

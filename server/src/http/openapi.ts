@@ -121,6 +121,14 @@ function documented(name: string, operation: Operation): ZodOpenApiOperationObje
         'The server uses this id if it has 1 to 128 visible ASCII characters and no comma. Otherwise it generates one.',
     }),
   }
+  if (operation.method !== 'GET')
+    header.traceparent = z
+      .string()
+      .optional()
+      .meta({
+        description: 'W3C Trace Context. Its trace id is kept as `trace_id`. An invalid header is ignored.',
+        examples: ['00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'],
+      })
   if (operation.takesKey === true)
     header['Idempotency-Key'] = z
       .string()

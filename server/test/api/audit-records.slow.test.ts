@@ -33,6 +33,8 @@ const EDITS: Readonly<Record<string, (store: EditedStore, made: MadeRecords) => 
     store.document('decisions', [denied], (decision) => Object.assign(decision, { resource: 'order:1' })),
   'The reason of a decision': (store, { approved }) =>
     store.document('decisions', [approved], (decision) => Object.assign(decision, { reason: 'Because.' })),
+  'The trace of a decision': (store, { approved }) =>
+    store.document('decisions', [approved], (decision) => Object.assign(decision, { trace_id: 'b'.repeat(32) })),
   'The end of a decision': (store, { confirmed }) =>
     store.document('decisions', [confirmed], (decision) =>
       Object.assign(decision, { expires_at: '2030-01-01T00:00:00.000Z' }),

@@ -45,6 +45,7 @@ describe('POST 200', () => {
       'latency_ms',
       'evaluated_at',
       'expires_at',
+      'trace_id',
       'budgets',
       'review',
       'outcome',
@@ -68,6 +69,7 @@ describe('POST 200', () => {
       latency_ms: expect.any(Number),
       evaluated_at: later(0),
       expires_at: later(300),
+      trace_id: null,
       budgets: [],
       review: null,
       outcome: null,
@@ -269,6 +271,7 @@ describe('POST 200', () => {
         details: HASH,
         expires_at: later(300),
       },
+      trace_id: null,
       leaf: HASH,
     })
     const { request_hash } = await succeed(server.call('GET', `/v1/decisions/${decision.id}`))

@@ -8,6 +8,8 @@ import { type StoreCase, WHOLE, walk } from './store-case.js'
 
 const NUMBERS_TO_30 = [...Array(30).keys()]
 
+const traceOf = (number: number) => String(number).padStart(32, '0')
+
 /** Thirty decisions, so that each filter takes some and leaves some. */
 function variousOf(number: number): StoredDecision {
   return decisionOf(number, {
@@ -18,6 +20,7 @@ function variousOf(number: number): StoredDecision {
     status: number % 2 === 0 ? 'authorized' : 'denied',
     policy_id: idOf('pol', number % 6),
     request_hash: `hash-${number % 7}`,
+    ...(number % 8 !== 0 && { trace_id: traceOf(number % 8) }),
   })
 }
 
@@ -48,6 +51,12 @@ const FILTERS: readonly FilterExample[] = [
   { filter: { effect: 'deny' }, takes: (one) => one.effect === 'deny' },
   { filter: { policy_id: idOf('pol', 4) }, takes: (one) => one.policy_id === idOf('pol', 4) },
   { filter: { request_hash: 'hash-3' }, takes: (one) => one.request_hash === 'hash-3' },
+  { filter: { trace_id: traceOf(3) }, takes: (one) => one.trace_id === traceOf(3) },
+  { filter: { trace_id: traceOf(0) }, takes: () => false },
+  {
+    filter: { trace_id: traceOf(1), agents: ['agent:0'], from: instant(2) },
+    takes: (one, number) => one.trace_id === traceOf(1) && one.agent_id === 'agent:0' && number >= 2,
+  },
   { filter: { status: 'denied' }, takes: (one) => one.status === 'denied' },
   { filter: { from: instant(10) }, takes: (_, number) => number >= 10 },
   { filter: { to: instant(10) }, takes: (_, number) => number < 10 },

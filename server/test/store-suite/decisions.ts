@@ -30,6 +30,7 @@ export const DECISION_CASES: readonly StoreCase[] = [
       const decision = reviewOf(1, {
         resource: null,
         latency_ms: 1e-7,
+        trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
         advice: { retry: 'after', after: instant(5), max_amount: 12.5, message: "it's “so”\u0000" },
         shadow: [{ policy_id: idOf('pol', 3), effect: 'deny', rule: 0 }],
         budgets: [

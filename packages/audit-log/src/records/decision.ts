@@ -38,6 +38,7 @@ export function decisionForm(record: DecisionRecord): Form {
     key_id,
     ...pick(record, DECIDED),
     ...pick(record, MOVED),
+    trace_id: record.trace_id ?? null,
     audit,
     request: requestForm(record),
     request_erased_at: record.request_erased_at ?? null,
@@ -76,12 +77,14 @@ export function decisionInLog(entries: readonly AuditEntry[], evaluatedAt: Json)
 export function decisionStates(entries: readonly AuditEntry[], evaluatedAt: Json): readonly Form[] {
   const [created, ...changes] = entries
   if (created?.type !== 'decision.created') return []
-  const { log, index, leaf, data, actor, agent_id } = created
+  const { log, index, leaf, data, actor, agent_id, trace_id = null } = created
   const states: Form[] = [
     {
       agent_id,
       key_id: actor,
       ...pick(data, DECIDED),
+      // An entry of an older release has none, like its decision.
+      trace_id,
       audit: { log, index, leaf },
       request: data.request,
       request_erased_at: null,

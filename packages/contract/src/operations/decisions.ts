@@ -8,6 +8,7 @@ import { IdSchema, PolicyIdSchema } from '../id.js'
 import { LIMITS } from '../limits.js'
 import { ActionSchema, AgentIdSchema, ResourceSchema } from '../names.js'
 import { QueryTimeSchema } from '../timestamp.js'
+import { TraceIdSchema } from '../trace-id.js'
 import { bodyOf, operation, page } from './operation.js'
 import { queryNumber } from './query-number.js'
 
@@ -54,6 +55,7 @@ export const DECISION_OPERATIONS = {
       status: z.enum(DECISION_STATUSES).optional(),
       policy_id: PolicyIdSchema.optional(),
       request_hash: z.string().length(43).optional(),
+      trace_id: TraceIdSchema.optional(),
       from: QueryTimeSchema.optional().meta({ description: 'Inclusive, on `evaluated_at`.' }),
       to: QueryTimeSchema.optional().meta({ description: 'Exclusive.' }),
     },

@@ -16,6 +16,7 @@ export interface DecisionFilter {
   readonly status?: DecisionStatus
   readonly policy_id?: string
   readonly request_hash?: string
+  readonly trace_id?: string
   /** Inclusive, on `evaluated_at`. */
   readonly from?: string
   /** Exclusive. */

@@ -77,6 +77,8 @@ export interface StoredDecision {
   readonly request_erased_at?: string
   readonly key_id: string
   readonly request_id: string
+  /** The trace of the request. Absent for a request without one, and in decisions of older releases. */
+  readonly trace_id?: string
   /** The job that may run the action; a null name is a caller that gave none. Null while no job may run it yet. */
   readonly holder: { readonly name: string | null } | null
   /** When the holder claimed it after a review; null for a decision that was authorized at once or never. */

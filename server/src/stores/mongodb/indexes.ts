@@ -12,6 +12,7 @@ export const INDEXES: Readonly<Record<string, readonly IndexDescription[]>> = {
     { key: { action: 1, at_ms: -1, _id: -1 } },
     { key: { policy_id: 1, at_ms: -1, _id: -1 } },
     { key: { request_hash: 1, at_ms: -1, _id: -1 } },
+    { key: { trace_id: 1, at_ms: -1, _id: -1 }, partialFilterExpression: { trace_id: { $exists: true } } },
     { key: { resource: 1, at_ms: -1, _id: -1 } },
     { key: { status: 1, at_ms: -1, _id: -1 } },
     { key: { status: 1, expires_ms: 1 } },

@@ -63,6 +63,8 @@ export interface DecisionDocument extends Primary {
   /** Null when the request was erased; then `salt` is null, too. */
   readonly request_hash: string | null
   readonly key_id: string
+  /** Absent for a request without a trace, which then costs the index nothing. */
+  readonly trace_id?: string
   readonly document: string
   readonly context: string | null
   readonly salt: string | null

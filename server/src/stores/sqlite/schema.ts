@@ -132,6 +132,11 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE agents DROP COLUMN is_held;
   CREATE INDEX agents_written ON agents (id) WHERE document IS NOT NULL;
   `,
+  // Only a decision with a trace is in the index, so the others cost nothing when they are written.
+  `
+  ALTER TABLE decisions ADD COLUMN trace_id TEXT;
+  CREATE INDEX decisions_by_trace ON decisions (trace_id, at_ms, id) WHERE trace_id IS NOT NULL;
+  `,
 ]
 
 /** The schema version of this release. */

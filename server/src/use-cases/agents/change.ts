@@ -47,6 +47,7 @@ export function changeAgent(
         actor: caller.key.id,
         subject: id,
         agent_id: id,
+        trace_id: caller.traceId,
         data: { ...data, ...agentState({ ...agent }) },
       },
       change:

@@ -93,6 +93,7 @@ export async function decide(
       request_hash: requestHash,
       key_id: caller.key.id,
       request_id: requestId,
+      ...(caller.traceId !== null && { trace_id: caller.traceId }),
       agent_revision: agent?.registration?.revision ?? null,
     }
     const decision = newDecision(known, request, evaluation, reserved, asked.holder ?? null)

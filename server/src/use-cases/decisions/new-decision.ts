@@ -27,6 +27,7 @@ type Known = Pick<
   | 'request_hash'
   | 'key_id'
   | 'request_id'
+  | 'trace_id'
   | 'agent_revision'
 >
 
@@ -90,6 +91,7 @@ export function createdEntry(
     actor: decision.key_id,
     subject: decision.id,
     agent_id: decision.agent_id,
+    trace_id: decision.trace_id ?? null,
     data: {
       version: decision.version,
       effect: decision.effect,

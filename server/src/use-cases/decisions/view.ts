@@ -69,6 +69,7 @@ function shownOf(decision: StoredDecision, status: StoredDecision['status'], rev
     latency_ms: decision.latency_ms,
     evaluated_at: decision.evaluated_at,
     expires_at: decision.expires_at,
+    trace_id: decision.trace_id ?? null,
     budgets: [...decision.budgets],
     review,
     outcome: decision.outcome,

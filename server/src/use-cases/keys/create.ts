@@ -37,7 +37,8 @@ export function createKey(
     assertCreatable(deps, caller, request)
     const id = deps.ids.next('key')
     const made = { id, name: request.name, ...reachOf(request), created_at: now, created_by: caller?.key.id ?? null }
-    const key = await writeNewKey(deps, { ...made, secrets: [secret] }, idempotency?.recordOf(id, now))
+    const change = { idempotency: idempotency?.recordOf(id, now) ?? null, traceId: caller?.traceId ?? null }
+    const key = await writeNewKey(deps, { ...made, secrets: [secret] }, change)
     return viewKey(key, deps.keys)
   })
 }

@@ -23,6 +23,7 @@ export function revokeKey(deps: WriteKeyDeps, caller: Caller, id: string): Promi
     await writeKey(deps, key, {
       type: 'key.revoked',
       actor: caller.key.id,
+      traceId: caller.traceId,
       at: now,
       idempotency: null,
       // Otherwise two processes that each revoke one of the last two admin keys could leave none.

@@ -37,6 +37,7 @@ export function rotateKey(
     await writeKey(deps, key, {
       type: 'key.rotated',
       actor: caller.key.id,
+      traceId: caller.traceId,
       at: now,
       data: { grace_seconds: graceSeconds },
       idempotency: idempotency?.recordOf(id, now) ?? null,

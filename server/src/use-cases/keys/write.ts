@@ -18,17 +18,19 @@ export interface WriteKeyDeps {
 export async function writeNewKey(
   deps: WriteKeyDeps,
   made: Omit<StoredKey, 'version' | 'revoked_at'>,
-  idempotency: IdempotencyRecord | null = null,
+  { idempotency = null, traceId = null }: Partial<Pick<KeyChange, 'idempotency' | 'traceId'>> = {},
 ): Promise<StoredKey> {
   const { created_at: at, created_by: actor } = made
   const key = { ...made, version: 1, revoked_at: null }
-  await writeKey(deps, key, { type: 'key.created', actor, at, idempotency })
+  await writeKey(deps, key, { type: 'key.created', actor, at, idempotency, traceId })
   return key
 }
 
 interface KeyChange {
   readonly type: 'key.created' | 'key.rotated' | 'key.revoked' | 'key.signed_in' | 'key.signed_out'
   readonly actor: string | null
+  /** As in `Caller`. */
+  readonly traceId?: string | null
   readonly at: string
   /** Data for the audit entry, added to the state after the change. */
   readonly data?: JsonObject
@@ -42,13 +44,16 @@ interface KeyChange {
  * calling key, so a key that was just revoked changes nothing.
  */
 export async function writeKey(deps: WriteKeyDeps, key: StoredKey, change: KeyChange): Promise<void> {
-  const { actor, at, type, data, idempotency, reliesOn } = change
+  const { actor, at, type, data, idempotency, reliesOn, traceId = null } = change
   const others = [actor === null ? undefined : deps.keys.find(actor), reliesOn]
   const beside = others.flatMap((one) =>
     one === undefined || one.id === key.id ? [] : [{ id: one.id, version: one.version }],
   )
   await deps.writer.write({
-    entry: { at, type, actor, subject: key.id, agent_id: null, data: { ...data, ...keyState({ ...key }) } },
+    entry: {
+      ...{ at, type, actor, subject: key.id, agent_id: null, trace_id: traceId },
+      data: { ...data, ...keyState({ ...key }) },
+    },
     change: { kind: 'key.write', key, expected_version: key.version - 1, beside },
     idempotency,
   })

@@ -40,6 +40,7 @@ export async function writePolicy(
       actor: caller.key.id,
       subject: policy.id,
       agent_id: null,
+      trace_id: caller.traceId,
       data: { name: document.name, revision: version, policy_set, written_at: at, ...hash },
     },
     change: { kind: 'policy.write', policy, expected_version: policy.version - 1 } as const,

@@ -42,7 +42,7 @@ export function createWebhook(
       deleted_at: null,
     }
     const record = idempotency?.recordOf(id, now) ?? null
-    const change = { type: 'webhook.created', actor: caller.key.id, at: now, data: {} } as const
+    const change = { type: 'webhook.created', caller, at: now, data: {} } as const
     await writeWebhook(deps, webhook, { ...change, idempotency: record })
     return viewWebhook(webhook)
   })

@@ -15,7 +15,7 @@ export function deleteWebhook(
     const present = await findWebhook(deps, id)
     const at = deps.clock.now().toISOString()
     const webhook = { ...present, version: present.version + 1 }
-    await writeWebhook(deps, webhook, { type: 'webhook.deleted', actor: caller.key.id, at, data: {} })
+    await writeWebhook(deps, webhook, { type: 'webhook.deleted', caller, at, data: {} })
     // If the feed is working for this webhook, it removes the rest.
     await deps.store.deliveries.remove(id, null)
   })

@@ -15,6 +15,6 @@ export function disableWebhook(
     if (present === null || present.disabled !== null) return
     const at = deps.clock.now().toISOString()
     const webhook = { ...present, version: present.version + 1, disabled: { at, reason }, updated_at: at }
-    await writeWebhook(deps, webhook, { type: 'webhook.disabled', actor: null, at, data: { reason } })
+    await writeWebhook(deps, webhook, { type: 'webhook.disabled', caller: null, at, data: { reason } })
   })
 }

@@ -37,7 +37,7 @@ export function rotateWebhookSecret(
     }
     await writeWebhook(deps, webhook, {
       type: 'webhook.updated',
-      actor: caller.key.id,
+      caller,
       at,
       data: { secret_rotated: true, grace_seconds: graceSeconds },
       idempotency: idempotency?.recordOf(id, at) ?? null,

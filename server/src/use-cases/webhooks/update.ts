@@ -34,7 +34,7 @@ export function updateWebhook(
     }
     await writeWebhook(deps, webhook, {
       type: isDisabledNow ? 'webhook.disabled' : 'webhook.updated',
-      actor: caller.key.id,
+      caller,
       at: now,
       data: isDisabledNow ? { reason: 'requested' } : {},
     })

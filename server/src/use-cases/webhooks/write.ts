@@ -1,5 +1,6 @@
 import { webhookState } from '@countersign/audit-log'
 import type { AuditType, JsonObject, WebhookWrite } from '@countersign/contract'
+import type { Caller } from '../../caller.js'
 import { DomainError, invalid } from '../../domain-error.js'
 import type { MutationWriter } from '../../mutation-writer.js'
 import type { Clock } from '../../ports/clock.js'
@@ -25,7 +26,8 @@ type WebhookAudit = Extract<AuditType, `webhook.${string}`>
 
 interface WebhookChange {
   readonly type: WebhookAudit
-  readonly actor: string | null
+  /** Null: the server itself. */
+  readonly caller: Caller | null
   readonly at: string
   /** Data for the audit entry, added to the state after the change. Never contains a secret. */
   readonly data: JsonObject
@@ -36,7 +38,7 @@ interface WebhookChange {
 export async function writeWebhook(
   { ids, writer }: Pick<WriteWebhookDeps, 'ids' | 'writer'>,
   changed: StoredWebhook,
-  { type, actor, at, data, idempotency = null }: WebhookChange,
+  { type, caller, at, data, idempotency = null }: WebhookChange,
 ): Promise<void> {
   // Ignores a `deleted_at` that the row contains: a stored webhook was never deleted, and the mark would remove its
   // row.
@@ -44,7 +46,8 @@ export async function writeWebhook(
   const webhook = { ...changed, deleted_at, salt: changed.salt ?? ids.salt() }
   await writer.write({
     entry: {
-      ...{ at, type, actor, subject: webhook.id, agent_id: null },
+      ...{ at, type, actor: caller?.key.id ?? null, subject: webhook.id, agent_id: null },
+      trace_id: caller?.traceId ?? null,
       data: { ...data, ...webhookState({ ...webhook }) },
     },
     change: { kind: 'webhook.write', webhook, expected_version: webhook.version - 1 },

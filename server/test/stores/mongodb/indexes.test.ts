@@ -40,6 +40,7 @@ const CALLS: Readonly<Record<string, (store: Store & MongoStore) => Promise<unkn
   'decisions of a resource': (store) => store.decisions.list({ ...none, resource: 'a' }, PAGE),
   'decisions of a policy': (store) => store.decisions.list({ ...none, policy_id: 'a' }, PAGE),
   'decisions of a request': (store) => store.decisions.list({ ...none, request_hash: 'a' }, PAGE),
+  'decisions of a trace': (store) => store.decisions.list({ ...none, trace_id: 'a' }, LATER),
   'decisions of a status': (store) => store.decisions.list({ ...none, status: 'approved' }, LATER),
   'open reviews': (store) => store.decisions.listOpenReviews(instant(0)),
   'review slots': (store) => store.replicas.reviewSlots.clear('agent a', instant(0)),

@@ -112,7 +112,7 @@ describe('the data directory of the embedded store', () => {
     await expectSample(store)
     expect(await store.secret('cursors')).toBe(secret)
     await store.close()
-    expect(read('PRAGMA user_version')[0]?.user_version).toBe(10)
+    expect(read('PRAGMA user_version')[0]?.user_version).toBe(11)
     const again = await openSqliteStore({ dataDir })
     await expectSample(again)
     const later = await (await LogPen.of(again)).commit(createOf(decisionOf(50)))
@@ -120,8 +120,33 @@ describe('the data directory of the embedded store', () => {
     await again.close()
   })
 
+  /** Version 10 kept no trace beside a decision. */
+  function asVersion10(): void {
+    change('DROP INDEX decisions_by_trace')
+    change('ALTER TABLE decisions DROP COLUMN trace_id')
+    change('PRAGMA user_version = 10')
+  }
+
+  it('keeps the decisions of version 10, and finds new ones by their trace', async () => {
+    const store = await openSqliteStore({ dataDir })
+    await (await LogPen.of(store)).commit(createOf(decisionOf(1)))
+    const before = await store.decisions.get(decisionOf(1).id)
+    await store.close()
+    asVersion10()
+    const again = await openSqliteStore({ dataDir })
+    expect(await again.decisions.get(decisionOf(1).id)).toStrictEqual(before)
+    const traced = decisionOf(2, { trace_id: '4bf92f3577b34da6a3ce929d0e0e4736' })
+    await (await LogPen.of(again)).commit(createOf(traced))
+    const filter = { agents: null, now: instant(0), trace_id: traced.trace_id as string }
+    const { items } = await again.decisions.list(filter, { limit: 9, after: null })
+    expect(items.map(({ decision }) => decision)).toEqual([traced])
+    await again.close()
+    expect(read('SELECT id FROM decisions INDEXED BY decisions_by_trace WHERE trace_id IS NOT NULL')).toHaveLength(1)
+  })
+
   /** Version 9 kept beside an agent whether a server loads it. */
   function asVersion9(isHeld: 0 | 1): void {
+    asVersion10()
     change('DROP INDEX agents_written')
     change(`ALTER TABLE agents ADD COLUMN is_held INTEGER NOT NULL DEFAULT ${isHeld}`)
     change('CREATE INDEX agents_held ON agents (id) WHERE is_held = 1')
@@ -193,7 +218,7 @@ describe('the data directory of the embedded store', () => {
   it('is refused when a newer release wrote it', async () => {
     copyFileSync(KEPT_FILE, database)
     change('PRAGMA user_version = 99')
-    await expectRefused(NewerSchemaError, /schema version 99.*up to 10.*newer/)
+    await expectRefused(NewerSchemaError, /schema version 99.*up to 11.*newer/)
   })
 
   it('is refused when another program wrote it', async () => {

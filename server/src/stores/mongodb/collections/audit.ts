@@ -81,6 +81,7 @@ export function voidEntry({ log, index, entry_id, at }: Pick<Intent, keyof Entry
     actor: null,
     subject: entry_id,
     agent_id: null,
+    trace_id: null,
     data: {},
   } as const
   return { ...unhashed, leaf: leafHash(unhashed) }

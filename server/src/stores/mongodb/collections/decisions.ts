@@ -46,6 +46,7 @@ export function listDecisions(
       conditions: [
         { is_void: false },
         ...equality('request_hash', filter.request_hash),
+        ...equality('trace_id', filter.trace_id),
         ...equality('resource', filter.resource),
         ...presentStatus(filter),
         ...equality('agent_id', filter.agent_id),

@@ -77,6 +77,7 @@ function newDecision(
     policy_id: decision.policy_id,
     request_hash: decision.request_hash,
     key_id: decision.key_id,
+    ...(decision.trace_id !== undefined && { trace_id: decision.trace_id }),
     document: JSON.stringify(decision),
     context: request.context === null ? null : JSON.stringify(request.context),
     salt: request.salt,

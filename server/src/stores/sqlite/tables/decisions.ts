@@ -28,6 +28,7 @@ export const isOpenAt = (now: string) => `decisions.status IN ${OPEN_STATUSES} A
 export function decisionColumns(decision: StoredDecision, { salt }: HeldRequest) {
   const { id, version, evaluated_at, status, expires_at, agent_id, action, resource, effect, policy_id, request_hash } =
     decision
+  const { trace_id = null } = decision
   return [
     id,
     version,
@@ -41,6 +42,7 @@ export function decisionColumns(decision: StoredDecision, { salt }: HeldRequest)
     policy_id,
     request_hash,
     salt,
+    trace_id,
   ] as const
 }
 export type DecisionColumns = ReturnType<typeof decisionColumns>
@@ -55,11 +57,25 @@ export function sightingOf([, , evaluatedAt, , , agentId]: DecisionColumns) {
  * @param context empty for none
  */
 export function insertDecision(db: Connection, columns: DecisionColumns, document: string, context: string): boolean {
-  const [id, version, evaluatedAt, status, expiresAt, agentId, action, resource, effect, policyId, hash, salt] = columns
+  const [
+    id,
+    version,
+    evaluatedAt,
+    status,
+    expiresAt,
+    agentId,
+    action,
+    resource,
+    effect,
+    policyId,
+    hash,
+    salt,
+    traceId,
+  ] = columns
   const inserted = db.run(
     `INSERT INTO decisions (id, version, at_ms, status, expires_ms, agent_id, action, resource, effect, policy_id,
-       request_hash, document, request_context, request_salt)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+       request_hash, document, request_context, request_salt, trace_id)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
     id,
     version,
     Date.parse(evaluatedAt),
@@ -74,6 +90,7 @@ export function insertDecision(db: Connection, columns: DecisionColumns, documen
     document,
     context === '' ? null : context,
     salt,
+    traceId,
   )
   return inserted === 1
 }
@@ -144,6 +161,7 @@ function decisionScan(filter: DecisionFilter): Scan {
     index: 'decisions_by_time',
     conditions: [
       ...equality('request_hash', filter.request_hash, 'decisions_by_request_hash'),
+      ...equality('trace_id', filter.trace_id, 'decisions_by_trace'),
       ...equality('resource', filter.resource, 'decisions_by_resource'),
       ...presentStatus(filter),
       ...equality('agent_id', filter.agent_id, 'decisions_by_agent'),

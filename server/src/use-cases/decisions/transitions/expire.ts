@@ -56,7 +56,7 @@ function expireAll(deps: ExpireDeps, status: OpenStatus): Promise<readonly unkno
 
 async function expireOne(deps: ExpireDeps, decision: StoredDecision, now: string, failures: unknown[]): Promise<void> {
   try {
-    await writeTransition(deps, decision, expiry(decision), { actor: null, now, idempotency: null })
+    await writeTransition(deps, decision, expiry(decision), { caller: null, now, idempotency: null })
   } catch (error) {
     if (error instanceof StoreUnavailableError) throw error
     // Another writer changed it first, so it is no longer overdue.

@@ -96,11 +96,10 @@ export async function applyTransition(
         if (transition === null) return { decision: found.decision, record }
         // The log records every transition, so the expiry comes before a late settlement.
         if (isOverdue(found.decision, now)) {
-          await writeTransition(deps, found.decision, expiry(found.decision), { actor: null, now, idempotency: null })
+          await writeTransition(deps, found.decision, expiry(found.decision), { caller: null, now, idempotency: null })
           continue
         }
-        const by = { actor: caller?.key.id ?? null, now, idempotency: record, holds: caller?.holds }
-        const decision = await writeTransition(deps, found.decision, transition, by)
+        const decision = await writeTransition(deps, found.decision, transition, { caller, now, idempotency: record })
         caller?.recorded()
         return { decision, record: null }
       } catch (error) {
@@ -129,20 +128,25 @@ export async function writeTransition(
   deps: Pick<TransitionDeps, 'store' | 'writer' | 'openReviews'>,
   before: StoredDecision,
   { type, changes, reservation = undefined, erases_request = undefined, data }: Transition,
-  by: {
-    readonly actor: string | null
+  {
+    caller,
+    now,
+    idempotency,
+  }: {
+    /** Null: the server itself. */
+    readonly caller: Caller | null
     readonly now: string
     readonly idempotency: Parameters<MutationWriter['writeCall']>[0] | null
-    readonly holds?: (() => boolean) | undefined
   },
 ): Promise<StoredDecision> {
   const after = { ...before, ...changes, version: before.version + 1 }
   const entry = {
-    at: by.now,
+    at: now,
     type,
-    actor: by.actor,
+    actor: caller?.key.id ?? null,
     subject: before.id,
     agent_id: before.agent_id,
+    trace_id: caller?.traceId ?? null,
     data: { ...(erases_request ? { version: after.version } : movedPart(after)), ...data },
   }
   const change = {
@@ -153,7 +157,7 @@ export async function writeTransition(
     ...(erases_request && { erases_request }),
   } as const
   try {
-    await deps.writer.write({ entry, change, idempotency: by.idempotency, holds: by.holds })
+    await deps.writer.write({ entry, change, idempotency, holds: caller?.holds })
   } catch (error) {
     if (reservation !== undefined) await compensate([() => deps.store.ledger.release(reservation)], error)
     throw error
