@@ -191,13 +191,14 @@ const EXPECTATIONS: Readonly<Record<string, Expectation>> = {
           status: 'authorized',
           policy_id: 'pol_1',
           request_hash: 'h',
+          trace_id: 't',
           from: '2026-11-21T10:00:00.000Z',
           to: '2026-11-22T10:00:00.000Z',
           limit: 200,
         })
         .page(),
     method: 'GET',
-    url: `/v1/decisions?agent_id=${encodedAgent}&action=payment.refund&resource=order%3A8812&effect=allow&status=authorized&policy_id=pol_1&request_hash=h&from=2026-11-21T10%3A00%3A00.000Z&to=2026-11-22T10%3A00%3A00.000Z&limit=200`,
+    url: `/v1/decisions?agent_id=${encodedAgent}&action=payment.refund&resource=order%3A8812&effect=allow&status=authorized&policy_id=pol_1&request_hash=h&trace_id=t&from=2026-11-21T10%3A00%3A00.000Z&to=2026-11-22T10%3A00%3A00.000Z&limit=200`,
     answer: page,
   },
   'decisions.explanation': {

@@ -144,6 +144,27 @@ describe('a decision', () => {
     expect(hashes[0]).toBe(hashes[1])
   })
 
+  it('shows the trace of its request, to copy, and leads to the other decisions of that trace', async () => {
+    await policy()
+    const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
+    const headers = { traceparent: `00-${trace}-00f067aa0ba902b7-01` }
+    const ask = () => succeed(on.server.call('POST', '/v1/decisions', { body: DENIED, headers }))
+    const [{ id }, other] = [await ask(), await ask()]
+    const untraced = await decide(on.server, DENIED)
+    await on.open(`/decisions/${id}`)
+    const request = panel(on.page, 'Request')
+    await request.getByText(trace).waitFor()
+    await on.context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    await request.getByRole('button', { name: 'Copy trace id' }).click()
+    await request.getByRole('button', { name: 'Copied' }).waitFor()
+    expect(await on.page.evaluate(() => navigator.clipboard.readText())).toBe(trace)
+    await request.getByRole('link', { name: 'Decisions of this trace' }).click()
+    await on.page.waitForURL(`**/decisions?trace_id=${trace}`)
+    for (const one of [id, other.id]) await on.page.locator(`a[href="/decisions/${one}"]`).first().waitFor()
+    expect(await on.page.locator(`a[href="/decisions/${untraced.id}"]`).count()).toBe(0)
+    expect(await on.page.getByLabel('Trace').inputValue()).toBe(trace)
+  })
+
   it('of a review follows it as it happens', async () => {
     await policy()
     const asker = await makeKey(on.server, ['decisions:write'])

@@ -34,6 +34,8 @@ export interface DecisionQuery extends PageQuery {
   readonly status?: DecisionStatus | undefined
   readonly policy_id?: string | undefined
   readonly request_hash?: string | undefined
+  /** 32 lowercase hexadecimal digits. */
+  readonly trace_id?: string | undefined
   /** Evaluated at this time or later. */
   readonly from?: string | undefined
   /** Evaluated before this time. */

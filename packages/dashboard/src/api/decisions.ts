@@ -11,6 +11,7 @@ export const DECISION_FILTERS = [
   'status',
   'policy_id',
   'request_hash',
+  'trace_id',
   'from',
   'to',
 ] as const

@@ -5,6 +5,7 @@ import { compareDecision } from './compare-decision'
 
 const AT = '2026-11-21T10:00:00.000Z'
 const END = '2026-11-21T10:05:00.000Z'
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const SALT = 'AAAAAAAAAAAAAAAAAAAAAA'
 const asked = { agent_id: 'agent:a', action: 'payment.refund', resource: 'order:1', context: { amount: 5 } }
 const request_hash = jsonHash(asked)
@@ -16,7 +17,7 @@ const hashed = { reason: null, advice: null, shadow: [], evaluated_at: AT, reque
 const outcome = { result: 'confirmed', amount: 5, note: 'paid', at: AT, late: false, overage: false, corrected: false }
 const SHOWN = {
   ...{ id: 'dec_1', ...asked, ...decided, ...hashed, key_id: 'key_1', request_hash },
-  ...{ status: 'confirmed', expires_at: END, budgets: [], review: null, outcome },
+  ...{ status: 'confirmed', expires_at: END, budgets: [], review: null, outcome, trace_id: TRACE },
 }
 const HELD = {
   ...{
@@ -32,7 +33,7 @@ const HELD = {
 }
 const created = {
   ...{ type: 'decision.created', subject: 'dec_1', actor: 'key_1', agent_id: 'agent:a', at: AT, id: 'aud_1' },
-  ...{ log: 'a', index: 0, leaf: 'leaf' },
+  ...{ log: 'a', index: 0, leaf: 'leaf', trace_id: TRACE },
   data: {
     ...{ version: 1, ...decided, status: 'authorized', expires_at: END, budgets: [] },
     ...{ request: saltedHash(SALT, request_hash), details: detailsHash(HELD) },
@@ -73,6 +74,8 @@ it.each([
   ['request', { resource: 'order:2' }],
   ['details', { reason: 'because' }],
   ['details', { request_id: 'req_2' }],
+  ['trace_id', { trace_id: 'b'.repeat(32) }],
+  ['trace_id', { trace_id: null }],
 ])('names %s, which the page shows otherwise', (member, shown) => {
   expect(membersOf(shown)).toContain(member)
 })
@@ -105,7 +108,9 @@ it('takes the clock and older releases into account', () => {
   const open = { status: 'authorized', outcome: null, version: 1 }
   expect(membersOf({ status: 'expired', outcome: null }, [created], open)).toEqual([])
   const { version: _, status: __, details: ___, expires_at: ____, budgets: _____, ...older } = created.data
-  const { differences, unbound } = compare({ status: 'authorized', outcome: null }, [{ ...created, data: older }], open)
+  const { trace_id: ______, ...untraced } = created
+  const shown = { status: 'authorized', outcome: null, trace_id: null }
+  const { differences, unbound } = compare(shown, [{ ...untraced, data: older }], open)
   expect(differences).toEqual([])
   expect(unbound).toEqual(expect.arrayContaining(['status', 'details', 'outcome', 'postings']))
 })

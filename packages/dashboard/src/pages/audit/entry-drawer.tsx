@@ -24,7 +24,7 @@ export function EntryDrawer({ entry, onClose }: EntryDrawerProps) {
 }
 
 function Entry({
-  entry: { id, at, actor, subject, agent_id, log, index, leaf, data },
+  entry: { id, at, actor, subject, agent_id, trace_id = null, log, index, leaf, data },
 }: {
   readonly entry: AuditEntry
 }) {
@@ -36,6 +36,7 @@ function Entry({
           ['About', <SubjectLink key="subject" id={subject} agentId={agent_id} />],
           ['Agent', agent_id === null || agent_id === subject ? null : <AgentLink key="agent" id={agent_id} />],
           ['Actor', actor === null ? 'the server' : <KeyLink key="actor" id={actor} />],
+          ['Trace', trace_id === null ? null : <code key="trace">{trace_id}</code>],
           ['Log', <code key="log">{log}</code>],
           ['Index', index],
           ['Leaf', <code key="leaf">{leaf}</code>],

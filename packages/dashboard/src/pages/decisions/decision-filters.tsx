@@ -31,6 +31,7 @@ const TEXTS = [
   ['action', 'Action', 'payment.refund'],
   ['resource', 'Resource', 'order:8812'],
   ['policy_id', 'Policy', 'pol_…'],
+  ['trace_id', 'Trace', '4bf92f35…'],
 ] as const
 
 export interface DecisionFiltersProps {

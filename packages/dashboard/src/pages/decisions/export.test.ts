@@ -27,6 +27,7 @@ const DECISION = {
   advice: null,
   context: { note: 'x' },
   request_hash: 'h',
+  trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
   key_id: 'key_1',
   request_id: 'req_1',
   permit_token: 'eyJ.secret.x',
@@ -35,8 +36,8 @@ const DECISION = {
 describe('CSV', () => {
   it('has a line of names, and a line for each decision', () => {
     expect(csvOf([DECISION])).toBe(
-      'id,evaluated_at,agent_id,action,resource,effect,status,reason_code,reason,policy_id,rule,latency_ms,key_id,request_hash\r\n' +
-        'dec_1,2026-11-21T10:00:00.000Z,agent:a,payment.refund,,deny,denied,rule_matched,"Too much, ""really""",pol_1,0,0.1,key_1,h\r\n',
+      'id,evaluated_at,agent_id,action,resource,effect,status,reason_code,reason,policy_id,rule,latency_ms,key_id,request_hash,trace_id\r\n' +
+        'dec_1,2026-11-21T10:00:00.000Z,agent:a,payment.refund,,deny,denied,rule_matched,"Too much, ""really""",pol_1,0,0.1,key_1,h,4bf92f3577b34da6a3ce929d0e0e4736\r\n',
     )
   })
 

@@ -22,6 +22,7 @@ const COLUMNS = [
   'latency_ms',
   'key_id',
   'request_hash',
+  'trace_id',
 ] as const
 
 export interface Exported {

@@ -1,6 +1,7 @@
 import type { DecisionDetail } from '@countersign/contract'
-import { Anchor, Stack, Text } from '@mantine/core'
+import { Anchor, Group, Stack, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
+import { CopyButton } from '../../components/copy-button'
 import { ErasedAt } from '../../components/erasure'
 import { visibleText } from '../../components/invisible'
 import { JsonView } from '../../components/json/json-view'
@@ -10,7 +11,7 @@ import { useMay } from '../../session'
 import { EraseRequest } from './erase-request'
 
 export function RequestPanel({ decision }: { readonly decision: DecisionDetail }) {
-  const { id, agent_id, action, resource, context, request_hash, request_id } = decision
+  const { id, agent_id, action, resource, context, request_hash, request_id, trace_id } = decision
   const may = useMay()
   const isErased = decision.request_erased_at !== undefined
   return (
@@ -25,6 +26,7 @@ export function RequestPanel({ decision }: { readonly decision: DecisionDetail }
               isErased ? null : resource === null ? 'none' : <code key="resource">{visibleText(resource)}</code>,
             ],
             ['Request id', <code key="id">{visibleText(request_id)}</code>],
+            ['Trace', trace_id === null ? null : <TraceId key="trace" id={trace_id} />],
             [
               'Request hash',
               request_hash === null ? null : (
@@ -52,5 +54,17 @@ export function RequestPanel({ decision }: { readonly decision: DecisionDetail }
         )}
       </Stack>
     </Panel>
+  )
+}
+
+function TraceId({ id }: { readonly id: string }) {
+  return (
+    <Group gap="xs">
+      <code>{id}</code>
+      <CopyButton text={id} label="Copy trace id" />
+      <Anchor size="sm" renderRoot={(props) => <Link {...props} to="/decisions" search={{ trace_id: id }} />}>
+        Decisions of this trace
+      </Anchor>
+    </Group>
   )
 }
