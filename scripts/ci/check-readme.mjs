@@ -27,6 +27,7 @@ const CTRL_C = '\x03'
 const GUIDES = [
   'docs/get-started.md',
   'docs/decisions.md',
+  'docs/tracing.md',
   'docs/agents.md',
   'docs/audit.md',
   'docs/audit-proofs.md',
