@@ -5,7 +5,17 @@
  * for the other processor. What stays unproven is what the base image brings.
  */
 import { spawn, spawnSync } from 'node:child_process'
-import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -70,7 +80,9 @@ function checkNativePart(app, arch) {
   const parts = readdirSync(app, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.node'))
   const machines = parts.map((path) => readFileSync(join(app, path)).readUInt16LE(18))
   if (parts.length !== 1 || machines[0] !== MACHINES[arch])
-    throw new Error(`An image for ${arch} needs one native part, for that processor. It has: ${parts.join(', ') || 'none'}`)
+    throw new Error(
+      `An image for ${arch} needs one native part, for that processor. It has: ${parts.join(', ') || 'none'}`,
+    )
 }
 
 /**
