@@ -25,7 +25,9 @@ for folder in packages/* server; do
 done
 find "$out" -name '*.d.ts' -delete -o -name '*.map' -delete -o -name '*.tsbuildinfo' -delete
 cp scripts/docker-health.mjs "$out/server/healthy.mjs"
+home=$PWD
 cd "$out"
 npm ci --ignore-scripts --no-audit --no-fund --omit=dev --workspace=@countersign/server ${cpu:+--os=linux "$cpu"}
 # npm installs the parts for both C libraries. Debian, which the image is made of, has glibc.
 rm -rf node_modules/@libsql/*-musl
+node "$home/scripts/docker-sbom.mjs" .

@@ -44,7 +44,9 @@ async function check() {
   const stages = stagesOf(readFileSync(join(ROOT, 'Dockerfile'), 'utf8'))
   for (const stage of stages) build(stage)
   const image = /** @type {import('./dockerfile.mjs').Stage} */ (stages.at(-1))
-  checkNativePart(placeOf(image, lastOf(image, 'WORKDIR')), HERE)
+  const app = placeOf(image, lastOf(image, 'WORKDIR'))
+  checkNativePart(app, HERE)
+  checkSbom(app)
   buildForOther(/** @type {import('./dockerfile.mjs').Stage} */ (stages[0]))
   await run(image, userOf(image))
 }
@@ -83,6 +85,37 @@ function checkNativePart(app, arch) {
     throw new Error(
       `An image for ${arch} needs one native part, for that processor. It has: ${parts.join(', ') || 'none'}`,
     )
+}
+
+/**
+ * The SBOM names each installed package of others, and nothing that is not there.
+ * @param {string} app
+ */
+function checkSbom(app) {
+  /** @type {{ components: { name: string, version: string, purl: string }[] }} */
+  const { components } = JSON.parse(readFileSync(join(app, 'sbom.cdx.json'), 'utf8'))
+  const named = components
+    .filter(({ purl }) => purl.startsWith('pkg:npm/'))
+    .map(({ name, version }) => `${name}@${version}`)
+  const installed = installedPackages(app)
+  const ours = readdirSync(join(app, 'node_modules', '@countersign')).length
+  const unnamed = installed.filter((name) => !named.includes(name))
+  const absent = named.filter((name) => !installed.includes(name))
+  // npm names ours by their folders.
+  if (installed.length < 50 || unnamed.length > 0 || absent.length !== ours)
+    throw new Error(`The SBOM lacks ${unnamed.join(', ') || 'nothing'}, and names ${absent.join(', ')}.`)
+}
+
+/**
+ * @param {string} app
+ * @returns {string[]} names with versions, without ours
+ */
+function installedPackages(app) {
+  return readdirSync(app, { recursive: true, encoding: 'utf8' })
+    .filter((path) => /(?:^|\/)node_modules\/(?:@[^/]+\/)?[^/]+\/package\.json$/.test(path))
+    .map((path) => JSON.parse(readFileSync(join(app, path), 'utf8')))
+    .map(({ name, version }) => `${name}@${version}`)
+    .filter((name) => !name.startsWith('@countersign/'))
 }
 
 /**
