@@ -1,7 +1,9 @@
 /** The workflow of GitHub beside what it runs. */
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { lastOf, stagesOf } from './ci/dockerfile.mjs'
 import { plannedStages } from './ci/steps.mjs'
-import { ROOT, readText } from './repository-files.js'
+import { ROOT, readText, repositoryFiles } from './repository-files.js'
 
 const WORKFLOW = readText('.github/workflows/ci.yml')
 const numberIn = (text: string, form: RegExp) => Number(form.exec(text)?.[1])
@@ -29,4 +31,74 @@ it('the checks themselves run a part on the newest Node, with the oldest LangCha
     .map(({ command }) => command.join(' '))
   for (const part of [`on-node.mjs ${newest} `, 'on-oldest-langchain.mjs', 'check-generators.mjs'])
     expect(commands).toContainEqual(expect.stringContaining(part))
+})
+
+it('the image has a Node that the checks run on, of an exact version', () => {
+  const stages = readText('Dockerfile').match(/^FROM .*$/gm) ?? []
+  const versions = stages.map((line) => /node:(\d+\.\d+\.\d+)-/.exec(line)?.[1])
+  const tested = [...readText('scripts/ci/on-node.mjs').matchAll(/'(\d+\.\d+\.\d+)'/g)].map(([, version]) => version)
+  expect(versions).toHaveLength(2)
+  expect(new Set(versions).size).toBe(1)
+  expect(tested).toContain(versions[0])
+})
+
+it('the image is built for the processors that its script knows, and its user is a number', () => {
+  const known = [...readText('scripts/docker-build.sh').matchAll(/^ {2}(\w+)\) cpu=/gm)].map(
+    ([, name]) => `linux/${name}`,
+  )
+  expect(readText('.github/workflows/image.yml')).toContain(`platforms: ${known.join(',')}\n`)
+  expect(lastOf(stagesOf(readText('Dockerfile')).at(-1)!, 'USER')).toMatch(/^[1-9]\d*:[1-9]\d*$/)
+})
+
+describe('every workflow', () => {
+  interface Step {
+    uses?: string
+    run?: string
+    with?: Record<string, unknown>
+  }
+  interface Workflow {
+    on: Record<string, unknown>
+    permissions?: unknown
+    jobs: Record<string, { permissions?: Record<string, string>; 'timeout-minutes'?: number; steps: Step[] }>
+  }
+  const paths = repositoryFiles.filter((path) => /^\.github\/workflows\/.*\.ya?ml$/.test(path))
+  const workflows = paths.map((path) => ({ path, text: readText(path), ...(parse(readText(path)) as Workflow) }))
+  const jobs = workflows.flatMap(({ path, jobs: all }) =>
+    Object.entries(all).map(([name, job]) => ({ at: `${path}: ${name}`, ...job })),
+  )
+  const steps = jobs.flatMap(({ at, steps: all }) => all.map((step) => ({ at, ...step })))
+
+  it('names the actions of others by commit, with the version beside it', () => {
+    const uses = workflows.flatMap(({ text }) => text.match(/^.*\buses: .*$/gm) ?? [])
+    expect(uses.length).toBeGreaterThan(15)
+    expect(uses.filter((line) => !/uses: [\w.-]+(?:\/[\w.-]+)+@[0-9a-f]{40} # v\d+(?:\.\d+)*$/.test(line))).toEqual([])
+  })
+
+  it('uses one commit for each action', () => {
+    const commits = steps.flatMap(({ uses }) => (uses ? [uses.replace(/^([\w-]+\/[\w-]+)[^@]*@/, '$1@')] : []))
+    const actions = [...new Set(commits)].map((text) => text.split('@')[0])
+    expect(actions).toEqual([...new Set(actions)])
+  })
+
+  it('may read the code alone, and write only what its job names', () => {
+    expect(workflows.filter(({ permissions }) => JSON.stringify(permissions) !== '{"contents":"read"}')).toEqual([])
+    const writers = jobs.filter(({ permissions }) => Object.values(permissions ?? {}).includes('write'))
+    const without = writers.filter(({ permissions }) => permissions?.contents === undefined)
+    expect(without.map(({ at }) => at)).toEqual([])
+    expect(writers.map(({ at }) => at)).toEqual(
+      expect.arrayContaining(['.github/workflows/image.yml: publish', '.github/workflows/codeql.yml: analyze']),
+    )
+  })
+
+  it('has a time limit for each job, and leaves no token in the checkout', () => {
+    expect(jobs.filter((job) => job['timeout-minutes'] === undefined)).toEqual([])
+    const checkouts = steps.filter(({ uses }) => uses?.startsWith('actions/checkout@'))
+    expect(checkouts.length).toBeGreaterThan(5)
+    expect(checkouts.filter((step) => step.with?.['persist-credentials'] !== false)).toEqual([])
+  })
+
+  it('runs no code of a pull request with secrets, and puts no text of others into a command', () => {
+    expect(workflows.filter(({ on }) => 'pull_request_target' in on || 'workflow_run' in on)).toEqual([])
+    expect(steps.filter(({ run }) => run?.includes('${' + '{'))).toEqual([])
+  })
 })

@@ -44,6 +44,11 @@ export function plannedStages(root) {
           .map(onMongodb),
         ...onNode24(root),
         { name: 'oldest LangChain', command: ['node', 'scripts/ci/on-oldest-langchain.mjs'], minutes: 5 },
+        {
+          name: 'chart, compose files and workflows',
+          command: ['node', 'scripts/ci/check-deployment.mjs'],
+          minutes: 8,
+        },
         { name: 'generators of clients', command: ['node', 'scripts/ci/check-generators.mjs'], minutes: 5 },
         { name: 'unused code', command: ['npm', 'run', '--silent', 'knip'], minutes: 4 },
         ...generators(root),
