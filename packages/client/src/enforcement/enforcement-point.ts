@@ -198,7 +198,7 @@ export class EnforcementPoint {
     })
   }
 
-  /** A trace also says why a call was refused that nobody was asked about. */
+  /** A trace also says why a call was refused without a question. */
   #noteUnasked({ reason, cause }: DeniedError, { asked }: Progress): void {
     void inDecisionSpan({ ...asked, mode: this.mode }, async (span) => span.refused(reason, cause))
   }

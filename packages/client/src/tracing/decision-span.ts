@@ -32,7 +32,7 @@ const UNOBTAINED: ReadonlySet<DeniedReason> = new Set([
   'arguments_refused',
 ])
 
-/** Notes what becomes of one question. No method throws, and after the end none does anything. */
+/** Notes the answer to one question. No method throws, and after the end none does anything. */
 export class DecisionSpan {
   readonly #span: Span | undefined
   #isEnded = false
