@@ -50,6 +50,8 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   // The build writes it out.
   { area: 'packages/client/src/endpoints', mayImport: ['@countersign/contract/endpoints'] },
   { area: 'packages/client/src/node-transport', mayImport: ['packages/client', 'node:*'] },
+  // Only its types: the package is optional.
+  { area: 'packages/client/src/tracing', mayImport: ['packages/client', 'type @opentelemetry/api'] },
   { area: 'packages/client', mayImport: ['type @countersign/contract'] },
   { area: 'packages/testkit', mayImport: ['@countersign/contract', 'node:*', '*'] },
   {

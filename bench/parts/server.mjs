@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
-const SERVER = fileURLToPath(new URL('../../server/dist/cli/main.js', import.meta.url))
+const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url))
 const START_MS = 30_000
 
 /** Of every server that is started here. */
@@ -15,9 +15,10 @@ export const KEY = 'a-key-for-the-bench-of-more-than-32-characters'
  *
  * @param directory where its data and its log go
  * @param env settings besides
+ * @param checkout whose server, built
  * @returns {Promise<{ port: number, pid: number, child: import('node:child_process').ChildProcess }>} once it is ready
  */
-export async function startServer(directory, env = {}) {
+export async function startServer(directory, env = {}, checkout = CHECKOUT) {
   const logPath = join(directory, 'log')
   const log = openSync(logPath, 'w')
   const settings = {
@@ -27,7 +28,8 @@ export async function startServer(directory, env = {}) {
     COUNTERSIGN_BOOTSTRAP_KEY: KEY,
     RATE_LIMIT_PER_SECOND: '0',
   }
-  const args = [...(process.env.SERVER_FLAGS ?? '').split(' ').filter(Boolean), SERVER, 'serve']
+  const program = join(checkout, 'server/dist/cli/main.js')
+  const args = [...(process.env.SERVER_FLAGS ?? '').split(' ').filter(Boolean), program, 'serve']
   const child = spawn(process.execPath, args, {
     env: { ...process.env, MONGODB_URL: '', ...settings, ...env },
     stdio: ['ignore', log, 'inherit'],

@@ -32,6 +32,25 @@ describe('the settings', () => {
     },
   )
 
+  test('name a collector by its URL alone, and say which protocol is not spoken', () => {
+    const OTEL_EXPORTER_OTLP_ENDPOINT = 'https://collector.example/otlp'
+    const protocol = (OTEL_EXPORTER_OTLP_PROTOCOL: string) => ({ OTEL_EXPORTER_OTLP_PROTOCOL })
+    expect(problemsOf({ OTEL_EXPORTER_OTLP_ENDPOINT, ...protocol('http/protobuf') })).toEqual([])
+    expect(problemsOf({ OTEL_EXPORTER_OTLP_ENDPOINT, ...protocol('grpc') })).toEqual([
+      'OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf, but is "grpc".',
+    ])
+    expect(problemsOf(protocol('grpc'))).toEqual([])
+    for (const faulty of [
+      'collector:4317',
+      'https://user:pa55@collector.example',
+      'https://collector.example/?key=pa55',
+    ]) {
+      const [problem, ...others] = problemsOf({ OTEL_EXPORTER_OTLP_ENDPOINT: faulty })
+      expect(problem).toMatch(/^OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL/)
+      expect([problem, ...others].join()).not.toContain('pa55')
+    }
+  })
+
   test.each([
     'mongodb://h',
     'mongodb://h1:1,h2:2/x?replicaSet=r',

@@ -154,6 +154,16 @@ export const SETTINGS = {
       'With `1`, [webhooks](../webhooks.md#which-urls-are-allowed) may have private addresses, `http` URLs and any port. ' +
       'For development only: anyone who can write webhooks can then reach your internal network through the server.',
   },
+  otlpEndpoint: {
+    variable: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    fallback: null,
+    allowed: 'an `http` or `https` URL',
+    parse: (url: string) =>
+      isHttpUrl(url) ? url : new Invalid('must be an http or https URL without credentials, query and fragment.'),
+    description:
+      'If set, the server exports [spans](../tracing.md#spans-of-the-server) to this collector, by `http/protobuf`. ' +
+      'Not set: no spans. The path `/v1/traces` is added.',
+  },
   mongodbUrl: {
     variable: 'MONGODB_URL',
     fallback: null,
@@ -201,6 +211,10 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     problems.push(
       `ISSUER must be set because HOST (${config.host}) is not a loopback address: permits name the issuer.`,
     )
+  // Nothing else would say why no span arrives.
+  const { OTEL_EXPORTER_OTLP_PROTOCOL: protocol = '' } = env
+  if (config.otlpEndpoint !== null && !['', 'http/protobuf'].includes(protocol))
+    problems.push(`OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf, but is ${JSON.stringify(protocol)}.`)
   if (problems.length > 0) throw new ConfigError(problems)
   return config
 }

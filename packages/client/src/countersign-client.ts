@@ -37,6 +37,7 @@ import { Keys } from './resources/keys.js'
 import { Permits } from './resources/permits.js'
 import { Policies } from './resources/policies.js'
 import { Webhooks } from './resources/webhooks.js'
+import { inDecisionSpan } from './tracing/decision-span.js'
 import type { OpenTransport } from './transport.js'
 import type {
   Capabilities,
@@ -147,7 +148,17 @@ export abstract class CountersignClient {
    * Source: docs/sdk.md "Ask before you act".
    */
   async authorize(request: AuthorizeRequest): Promise<Decision> {
-    return this.#authorize(request)
+    const { action } = request
+    return inDecisionSpan({ agent_id: this.#agentOf(request), action }, async (span) => {
+      try {
+        const decision = await this.#authorize(request)
+        span.decided(decision)
+        return decision
+      } catch (error) {
+        span.failed(error)
+        throw error
+      }
+    })
   }
 
   /** @param lateMs how long after the time limit an answer is still accepted, in milliseconds */

@@ -8,6 +8,7 @@ import { idempotencyKeyOf } from './call-names.js'
 import { UnavailableError } from './errors/unavailable-error.js'
 import { type CallSignal, checkTimeout, type Settings } from './options.js'
 import { isRetryableStatus, parseRetryAfter, retryDelayMs } from './retry.js'
+import { traceHeaders } from './tracing/trace-headers.js'
 import {
   AnswerTooLarge,
   type Transport,
@@ -222,12 +223,13 @@ export class Requester {
   }
 
   #request(call: Call): Omit<TransportRequest, 'signal'> {
-    const headers: Record<string, string> = { ...this.#settings.headers, ...call.headers, accept: 'application/json' }
+    const given = { ...traceHeaders(), ...this.#settings.headers, ...call.headers }
+    const headers: Record<string, string> = { ...given, accept: 'application/json' }
     if (call.isAuthenticated !== false) headers.authorization = `Bearer ${this.#settings.apiKey}`
     if (call.body !== undefined) headers['content-type'] = 'application/json'
     if (call.idempotencyKey !== undefined) {
-      const given = call.idempotencyKey
-      headers['idempotency-key'] = given === true ? crypto.randomUUID() : idempotencyKeyOf(given)
+      const key = call.idempotencyKey
+      headers['idempotency-key'] = key === true ? crypto.randomUUID() : idempotencyKeyOf(key)
     }
     return {
       method: call.method,

@@ -54,6 +54,8 @@ export async function serve({ acceptLoss = false }: { readonly acceptLoss?: bool
     process.exit(isCleanedUpLater(error, config) ? warnNotClosed(error, log) : fail(error as Error, EXIT.failure))
   }
   log.info({}, 'stopped')
+  // An export in progress would keep the process alive for as long as its collector may take.
+  if (config.otlpEndpoint !== null) process.exit(EXIT.ok)
   return EXIT.ok
 }
 

@@ -20,6 +20,7 @@ import type { Base, Parts } from './parts.js'
 import { type Patience, patienceWith } from './patience.js'
 import { openSigningKeys } from './signing-keys.js'
 import { measuredWriter, type OpenedStore, openStore } from './store.js'
+import { openTracer } from './tracer.js'
 
 /** How soon this process sees changes by others. */
 const FOLLOW_EVERY_MS = 500
@@ -67,10 +68,11 @@ async function composeOn({ store, lease, feedThread }: OpenedStore, config: Conf
       'the system clock is behind the newest audit entry, from which time continues: set the clock (NTP)',
     )
   const metrics = prometheusMetrics()
+  const tracer = await openTracer(config, log)
   const writer = measuredWriter(store, ids, metrics, parts)
   let isServing = true
   const connections = parts.connections ?? new Connections(log)
-  const base: Base = { ...parts, connections, config, ids, metrics, store, writer, isServing: () => isServing }
+  const base: Base = { ...parts, connections, config, ids, metrics, tracer, store, writer, isServing: () => isServing }
 
   const signingKeys = await patience.until('the first write to the store', () => openSigningKeys(base))
   const state = await patience.until('policies, agents and keys', () => loadLiveState(base, signingKeys))
@@ -120,6 +122,7 @@ async function composeOn({ store, lease, feedThread }: OpenedStore, config: Conf
       return connections.drain()
     },
     async close() {
+      const tracerClosed = tracer.close()
       await Promise.all(stops.map((stop) => stop?.()))
       // Its readers continue from the store, whatever could not be done here.
       await feed.close().catch(failed('the feed could not be closed in order'))
@@ -127,6 +130,7 @@ async function composeOn({ store, lease, feedThread }: OpenedStore, config: Conf
       await core.remember()
       await store.keys.saveUses(keys.takeUnsavedUses()).catch(failed('key uses could not be saved'))
       await store.close()
+      await tracerClosed
     },
   }
 }

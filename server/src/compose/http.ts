@@ -52,7 +52,21 @@ export interface ComposedHttp {
 
 /** @param secret of this store, for cursors and ids of events */
 export function composeHttp(core: Core, feed: Feed, secret: string): ComposedHttp {
-  const { config, connections, isServing, clock, ids, log, metrics, store, keys, freshness, keyring, sharedKeys } = core
+  const {
+    config,
+    connections,
+    isServing,
+    clock,
+    ids,
+    log,
+    metrics,
+    tracer,
+    store,
+    keys,
+    freshness,
+    keyring,
+    sharedKeys,
+  } = core
   const { unread = new UnreadAnswers() } = core
   const lineOfId = (keyId: string) => [...lineOf(keys, keyId)].map(({ id }) => id).reverse()
   const { longWork = new LongWork({ lineOf: lineOfId }) } = core
@@ -97,7 +111,7 @@ export function composeHttp(core: Core, feed: Feed, secret: string): ComposedHtt
     isSignerKnown: () => sharedKeys?.isKnown ?? true,
     openApi: () => openApiDocument(OPERATIONS),
   })
-  const edge = { api, connections, isServing, log, metrics }
+  const edge = { api, connections, isServing, log, metrics, tracer }
   const listener = apiListener({ ...edge, routes, unread }, { prefix: '/v1', callers: bearerKeys(keys) })
   const router = countersignRouter(edge, listener, [...pages, referenceElsewhere])
   const sessions = { clock, keys, writer: core.writer, changes: core.changes, signInCodes: core.signInCodes, admit }

@@ -9,6 +9,7 @@ import type { Ids } from '../ports/ids.js'
 import type { Log } from '../ports/log.js'
 import type { Metrics } from '../ports/metrics.js'
 import type { Store } from '../ports/store/store.js'
+import type { Tracer } from '../ports/tracer.js'
 
 /** The inputs of a server besides its settings. */
 export interface Parts {
@@ -41,6 +42,7 @@ export interface Base extends Parts {
   readonly connections: Connections
   readonly ids: Ids
   readonly metrics: Metrics
+  readonly tracer: Tracer
   readonly store: Store
   readonly writer: MutationWriter
   /** False once the server shuts down. */

@@ -89,6 +89,7 @@ async function ask(
     body: async () => Buffer.from(await body()),
     isWanted: () => true,
     signal: () => new AbortController().signal,
+    span: null,
   })
   return { ...reply, keyId }
 }

@@ -18,6 +18,7 @@ import type { Clock } from '../ports/clock.js'
 import type { Ids } from '../ports/ids.js'
 import type { Log } from '../ports/log.js'
 import { StoreUnavailableError } from '../ports/store/errors.js'
+import type { RequestSpan } from '../ports/tracer.js'
 import type { Freshness, Snapshot } from '../state/freshness.js'
 import type { Identified, Keys } from '../state/keys.js'
 import { type BodySource, readBody } from './body.js'
@@ -44,6 +45,8 @@ export interface ApiRequest {
   readonly isWanted: () => boolean
   /** As in {@link Call}. */
   readonly signal: () => AbortSignal
+  /** As in {@link Call}. */
+  readonly span: RequestSpan | null
 }
 
 export interface ApiDeps {
@@ -104,7 +107,7 @@ export class Api {
   }
 
   private async reply(callers: CallerStrategy, route: Route, request: ApiRequest, context: Context): Promise<Reply> {
-    const { headers, isWanted, signal } = request
+    const { headers, isWanted, signal, span } = request
     const { longWork } = this.deps
     const started = performance.now()
     const caller = this.identify(callers, headers, context)
@@ -125,6 +128,7 @@ export class Api {
       fingerprint: null,
       isWanted,
       signal,
+      span,
       callerNow: () => {
         const current = this.identify(callers, headers, context)
         if (current.key !== caller.key) assertScopes(route.scopes, current)

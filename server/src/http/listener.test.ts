@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { typeidIds } from '../adapters/typeid-ids.js'
 import { DomainError } from '../domain-error.js'
 import type { StoredKey } from '../ports/store/documents.js'
+import { NO_TRACER } from '../ports/tracer.js'
 import { alwaysFresh } from '../state/freshness.js'
 import { Keys } from '../state/keys.js'
 import { Api } from './api.js'
@@ -114,7 +115,7 @@ function listenerAt(prefix: string): Listener {
     answerMs: null,
   })
   const metrics = { answered: () => {} }
-  const deps = { api, routes: ROUTES, connections, log, metrics, unread, isServing: () => isServing }
+  const deps = { api, routes: ROUTES, connections, log, metrics, tracer: NO_TRACER, unread, isServing: () => isServing }
   return apiListener(deps, { prefix, callers: bySession })
 }
 

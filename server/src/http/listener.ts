@@ -3,6 +3,7 @@
  * Express.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Tracer } from '../ports/tracer.js'
 import { type AccessLogDeps, recordAnswer } from './access-log.js'
 import type { Api } from './api.js'
 import { bodyOf } from './body-source.js'
@@ -22,6 +23,7 @@ export interface ListenerDeps extends AccessLogDeps {
   readonly routes: readonly Route[]
   readonly connections: Connections
   readonly unread: UnreadAnswers
+  readonly tracer: Pick<Tracer, 'begin'>
   /** False once the server shuts down: connections then close after their answer. */
   readonly isServing: () => boolean
 }
@@ -37,7 +39,7 @@ const ROUTES_PREFIX = '/v1'
 
 /** A listener for the API at one mount. */
 export function apiListener(deps: ListenerDeps, { prefix, callers }: Mount): Listener {
-  const { api, connections, log, unread, isServing } = deps
+  const { api, connections, log, tracer, unread, isServing } = deps
   const router = new Router(deps.routes)
 
   return (req, res, next) => {
@@ -53,10 +55,12 @@ export function apiListener(deps: ListenerDeps, { prefix, callers }: Mount): Lis
   async function answer(exchange: Exchange, path: string, query: string): Promise<void> {
     const { req, res } = exchange
     const found = router.find(req.method as string, path)
+    const span = tracer.begin(req.method as string, found.template, req.headers)
     let answered: Answer | null = null
     let release: (() => void) | null = null
     exchange.onEnd = () => {
       release?.()
+      span?.end(res.headersSent ? res.statusCode : null)
       recordAnswer(deps, req, res, { startedMs: exchange.startedMs, template: found.template, answer: answered })
     }
     try {
@@ -69,6 +73,7 @@ export function apiListener(deps: ListenerDeps, { prefix, callers }: Mount): Lis
           headers: req.headers,
           body: bodyOf(req),
           isWanted: () => !req.socket.destroyed,
+          span,
           signal: () => {
             if (!isServing()) exchange.abort()
             return exchange.signal

@@ -12,6 +12,7 @@ import {
   type QueryOf,
 } from '@countersign/contract/operations'
 import type { Caller } from '../caller.js'
+import type { RequestSpan } from '../ports/tracer.js'
 import type { IdempotencyDraft } from '../use-cases/idempotency.js'
 import type { Pause, Place } from './long-work.js'
 import type { Patience } from './places.js'
@@ -45,6 +46,8 @@ export interface Call<Body = unknown, Query = unknown, Params = Readonly<Record<
    * @throws DomainError the error that a new request would get once the caller has lost access
    */
   readonly callerNow: () => Caller
+  /** Null when the request is not recorded. */
+  readonly span: RequestSpan | null
   /** How long authentication took. */
   readonly authMs: number
   /** Await it between the pieces of long work. */

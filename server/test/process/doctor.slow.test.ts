@@ -66,6 +66,7 @@ describe('countersign doctor', () => {
       'audit log',
       'clock',
       'signing keys',
+      'traces',
     ]
     expect(Object.keys(said)).toEqual(subjects)
     expect(readdirSync(join(dataDir, '..'))).toEqual([])

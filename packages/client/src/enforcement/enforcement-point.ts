@@ -1,11 +1,12 @@
 import { DeniedError } from '../errors/denied-error.js'
 import type { CallSignal } from '../options.js'
+import { inDecisionSpan } from '../tracing/decision-span.js'
 import type { JsonObject } from '../wire.js'
 import type { Asked, GuardRequest } from './asking/asked.js'
 import { Authorizer } from './asking/authorizer.js'
 import { denialFor, wouldBe } from './asking/denial.js'
 import { Aborted } from './asking/giving-up.js'
-import type { Asking } from './asking/question.js'
+import type { Asking, Question } from './asking/question.js'
 import { atOnce } from './at-once.js'
 import type { EnforcementCalls, FlushOptions } from './enforcement-calls.js'
 import { type EnforcementOptions, type EnforcementSettings, resolveEnforcement } from './enforcement-options.js'
@@ -167,13 +168,14 @@ export class EnforcementPoint {
       terms = { client: this.#calls, site, asked: question.asked, mode, runs }
       const around = SharedDecision.around(this.#calls.runContext)
       if (around?.sharesWith(terms, question.options.nested)) return this.#share(around, progress, terms)
-      return this.#admit(progress, terms, await this.#authorizer.permitFor(question, progress))
+      return this.#admit(progress, terms, await this.#permitFor(question, progress))
     } catch (error) {
       if (error instanceof Aborted) {
         progress.takeBack()
         throw error.reason
       }
       const denied = denialFor(error, progress.decision)
+      if (terms === undefined) this.#noteUnasked(denied, progress)
       if (this.mode === 'observe') return this.#observe(progress, terms, denied)
       if (this.#settings.review === 'pause' && denied.reason === 'review_required') return this.#pause(progress, denied)
       // An action that awaits a review may be asked for again by its id.
@@ -181,6 +183,24 @@ export class EnforcementPoint {
       progress.reportDenied(denied)
       throw denied
     }
+  }
+
+  async #permitFor(question: Question, progress: Progress): Promise<string> {
+    return inDecisionSpan({ ...question.asked, mode: this.mode }, async (span) => {
+      progress.span = span
+      try {
+        return await this.#authorizer.permitFor(question, progress)
+      } catch (error) {
+        const { reason, cause } = denialFor(error, progress.decision)
+        if (!(error instanceof Aborted)) span.refused(reason, cause)
+        throw error
+      }
+    })
+  }
+
+  /** A trace also says why a call was refused without a question. */
+  #noteUnasked({ reason, cause }: DeniedError, { asked }: Progress): void {
+    void inDecisionSpan({ ...asked, mode: this.mode }, async (span) => span.refused(reason, cause))
   }
 
   /** Admits by the decision of the guard around this one, without asking. */

@@ -8,6 +8,7 @@ import { type Finding, fine, lineOf, problem } from './finding.js'
 import { checkPort } from './port.js'
 import { checkSigningKeys } from './signing-keys.js'
 import { checkStore } from './store.js'
+import { checkTraces } from './traces.js'
 
 const MINIMUM_FREE_BYTES = 256 * 2 ** 20
 
@@ -45,5 +46,6 @@ async function examine(isDeep: boolean): Promise<readonly (readonly [string, Fin
     ['audit log', store.isReadable ? await checkAuditLog(config, isDeep) : fine('It was not read.')],
     ['clock', checkClock(begin, thisMoment(), store.newestEntryAt)],
     ['signing keys', keys.finding],
+    ['traces', await checkTraces(config)],
   ]
 }

@@ -5,6 +5,7 @@ import type { Clock } from '../../ports/clock.js'
 import type { Ids } from '../../ports/ids.js'
 import type { Metrics } from '../../ports/metrics.js'
 import type { OpenReview } from '../../ports/store/decisions.js'
+import type { RequestSpan } from '../../ports/tracer.js'
 import type { Policies } from '../../state/policies.js'
 import { callNameOf } from '../idempotency.js'
 import { type Compensation, compensate } from './compensations.js'
@@ -23,6 +24,11 @@ export interface DecideDeps extends PermitDeps, EvaluateDeps, ExpireDeps {
   readonly metrics: Pick<Metrics, 'decided'>
   readonly policies: Policies
   readonly lifetimes: Lifetimes
+}
+
+export interface DecideCall extends Omit<TransitionCall, 'id'> {
+  /** Gets the steps. */
+  readonly span: RequestSpan | null
 }
 
 export interface DecideOutput {
@@ -45,11 +51,11 @@ export interface DecideOutput {
  */
 export async function decide(
   deps: DecideDeps,
-  call: Omit<TransitionCall, 'id'>,
+  call: DecideCall,
   asked: DecisionRequest,
   requestHash: string,
 ): Promise<DecideOutput> {
-  const { caller, requestId } = call
+  const { caller, requestId, span } = call
   assertMaySpeakFor(caller, asked.agent_id)
   const evaluatedAt = deps.clock.now()
   const now = evaluatedAt.toISOString()
@@ -61,6 +67,7 @@ export async function decide(
   const started = performance.now()
   const evaluated = evaluateSafely(deps, requestId, set, request, factsOf(agent, evaluatedAt))
   const evaluatedMs = performance.now()
+  span?.step('evaluate', started)
   const latencyMs = Math.max(0.001, Math.round((evaluatedMs - started) * 1000) / 1000)
   const idempotency = call.idempotency?.recordOf(id, now) ?? null
   const callName = idempotency === null ? id : callNameOf(idempotency)
@@ -69,11 +76,13 @@ export async function decide(
   if (mayTake) await call.idempotency?.assertNew()
 
   const taken: Compensation[] = []
+  let writing: number | null = null
   try {
     const reserved = await reserveBudgets(deps, evaluated.budgets, { id, version: 0, call: callName, mayExceed: false })
     const { violation, reservation } = reserved
     if (reservation !== null) taken.push(() => deps.store.ledger.release(reservation))
     const reserveMs = performance.now() - evaluatedMs
+    if (evaluated.budgets.length > 0) span?.step('reserve', evaluatedMs)
 
     let { evaluation } = evaluated
     if (violation !== null) evaluation = applyBudgetViolation(evaluation, violation)
@@ -105,12 +114,16 @@ export async function decide(
       holds: caller.holds,
     }
     let signMs = 0
+    writing = performance.now()
     const { beside, storeMs } = await deps.writer.write(draft, async (_, { decision }) => {
       const signing = performance.now()
       const token = await presentPermit(deps, caller, decision, now)
       signMs = performance.now() - signing
+      if (token !== undefined) span?.step('sign', signing)
       return viewDecision(decision, caller, now, token)
     })
+    span?.step('commit', writing)
+    span?.decided(beside)
     caller.recorded()
     deps.metrics.decided(evaluation.effect, evaluation.reason_code, latencyMs)
     return {
@@ -118,6 +131,7 @@ export async function decide(
       timings: { eval: latencyMs, reserve: reserveMs, sign: signMs, store: storeMs },
     }
   } catch (error) {
+    if (writing !== null) span?.step('commit', writing, true)
     await compensate(taken, error)
     throw error
   }

@@ -1,5 +1,6 @@
 import type { DeniedError } from '../../errors/denied-error.js'
 import type { CallSignal } from '../../options.js'
+import { NO_SPAN } from '../../tracing/decision-span.js'
 import type { Decision } from '../../wire.js'
 import type { Turn } from '../asking/admitted-decisions.js'
 import type { Asked } from '../asking/asked.js'
@@ -36,6 +37,8 @@ export class Progress {
   leaveBehind: (() => void) | null = null
   /** An earlier run of this job with the same key and holder may have begun the action, and crashed. */
   mayHaveBegun = false
+  /** Notes the answers of the decision point, until there is nothing more to ask. */
+  span = NO_SPAN
   readonly #calls: EnforcementCalls
   readonly #settings: EnforcementSettings
 
@@ -63,6 +66,7 @@ export class Progress {
   /** Makes it the decision of this admission, and reports it. */
   note(decision: Decision): void {
     this.decision = decision
+    this.span.decided(decision)
     if (this.asked !== null) this.report({ type: 'decision', asked: this.asked, decision: shown(decision) })
   }
 
