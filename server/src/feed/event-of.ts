@@ -19,7 +19,7 @@ import { viewEventDecision } from '../use-cases/decisions/view.js'
 import { viewEventKey } from '../use-cases/keys/view.js'
 import { viewEventPolicy } from '../use-cases/policies/view.js'
 import { viewWebhook } from '../use-cases/webhooks/view.js'
-import { versionOf } from './log-reader.js'
+import { versionOf } from '../use-cases/audit/log-reader.js'
 
 /** An event as webhooks and live events send it. */
 export interface FeedEvent {
