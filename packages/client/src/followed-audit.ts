@@ -1,0 +1,85 @@
+/** The audit log as a reader follows it: oldest first, over lost connections and restarts of the server. */
+import { isRecord } from './answer.js'
+import { nameOf } from './call.js'
+import { ApiError } from './errors/api-error.js'
+import { UnavailableError } from './errors/unavailable-error.js'
+import { knownOptions } from './known-options.js'
+import { callOf, type Given } from './operation.js'
+import type { CallSignal } from './options.js'
+import type { Lasting, Requester } from './requester.js'
+import { isPassing, reconnectDelayMs } from './retry.js'
+import type { AuditEntry } from './wire.js'
+
+/** Entries in the order of their log, and the cursor behind them. */
+export interface FollowedPage {
+  /** Empty when all entries up to the cursor were left out by the filters. */
+  readonly data: readonly AuditEntry[]
+  /** Keep it once the entries are handled, and give it as `after` to go on from there. */
+  readonly next_cursor: string
+}
+
+/** How a log is followed. */
+export interface FollowOptions {
+  /** Ends the iteration. */
+  readonly signal?: CallSignal | undefined
+  /** Called with each fault that passes, before the next attempt. An error that it throws ends the iteration. */
+  readonly onRetry?: ((fault: ApiError | UnavailableError) => void) | undefined
+}
+
+/** How often a reader that has everything looks for more. */
+const LOOK_EVERY_MS = 1_000
+
+type FollowQuery = Omit<NonNullable<Given<'audit.list'>['query']>, 'order' | 'cursor'>
+
+/** @internal */
+export async function* followAudit(
+  requester: Requester,
+  { after, ...filters }: FollowQuery,
+  options: FollowOptions,
+): AsyncGenerator<FollowedPage, void, undefined> {
+  const { signal, onRetry } = knownOptions('audit.follow', options, ['signal', 'onRetry'])
+  try {
+    yield* requester.lasting(signal, (lasting) => read(requester, filters, after, lasting, onRetry))
+  } catch (error) {
+    if (!signal?.aborted) throw error
+  }
+}
+
+async function* read(
+  requester: Requester,
+  filters: FollowQuery,
+  start: string | undefined,
+  lasting: Lasting,
+  onRetry: FollowOptions['onRetry'],
+): AsyncGenerator<FollowedPage, void, undefined> {
+  let after = start
+  for (let attempt = 0; ; ) {
+    const page = await pageAfter(requester, { ...filters, after }, lasting).catch((fault: unknown) => {
+      if (lasting.signal.aborted || !isPassing(fault)) throw fault
+      return fault
+    })
+    if (page instanceof Error) {
+      onRetry?.(page)
+      attempt += 1
+      const retryAfterSeconds = ApiError.isInstance(page) ? page.retryAfterSeconds : null
+      await lasting.pause(reconnectDelayMs(attempt, { retryAfterSeconds }, requester.random()))
+      continue
+    }
+    attempt = 0
+    // The same cursor says that nothing came since.
+    const isAtEnd = page.next_cursor === after
+    after = page.next_cursor
+    if (isAtEnd) await lasting.pause(LOOK_EVERY_MS)
+    else yield page
+  }
+}
+
+async function pageAfter(requester: Requester, query: FollowQuery, { signal }: Lasting): Promise<FollowedPage> {
+  const call = callOf('audit.list', { query: { order: 'asc', ...query }, options: { signal } })
+  const answer = await requester.send(call)
+  if (isRecord(answer) && Array.isArray(answer.data) && typeof answer.next_cursor === 'string')
+    return { data: answer.data, next_cursor: answer.next_cursor }
+  throw new UnavailableError('bad_answer', `${nameOf(call)}: the answer is not a page of the log, oldest first`, {
+    status: 200,
+  })
+}
