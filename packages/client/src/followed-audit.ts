@@ -31,7 +31,7 @@ const LOOK_EVERY_MS = 1_000
 
 type FollowQuery = Omit<NonNullable<Given<'audit.list'>['query']>, 'order' | 'cursor'>
 
-/** @internal */
+/** @throws TypeError for an unknown option; nothing is sent before the first page is requested */
 export async function* followAudit(
   requester: Requester,
   { after, ...filters }: FollowQuery,
