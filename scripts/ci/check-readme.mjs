@@ -29,6 +29,7 @@ const GUIDES = [
   'docs/decisions.md',
   'docs/agents.md',
   'docs/audit.md',
+  'docs/siem.md',
   'docs/audit-proofs.md',
   'docs/erase-requests.md',
   'docs/events.md',

@@ -109,6 +109,14 @@ describe('followAudit', () => {
     expect(error).toMatchObject({ message: 'enough' })
   })
 
+  it('ends with untilEnd when nothing came since', async () => {
+    stub.answer(pageOf('c1', 'aud_1'), pageOf('c2'), pageOf('c2'))
+    const cursors: string[] = []
+    for await (const { next_cursor } of followAudit(requester, {}, { untilEnd: true })) cursors.push(next_cursor)
+    expect(cursors).toEqual(['c1', 'c2'])
+    expect(pauses).toEqual([])
+  })
+
   it('refuses an option that it does not know', async () => {
     const pages = followAudit(requester, {}, { onError: () => {} } as object)
     await expect(pages.next()).rejects.toThrow('onError is not an option of audit.follow')

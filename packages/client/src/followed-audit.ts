@@ -14,7 +14,7 @@ import type { AuditEntry } from './wire.js'
 export interface FollowedPage {
   /** Empty when all entries up to the cursor were left out by the filters. */
   readonly data: readonly AuditEntry[]
-  /** Keep it once the entries are handled, and give it as `after` to go on from there. */
+  /** Keep it once the entries are handled, and give it as `after` to continue from there. */
   readonly next_cursor: string
 }
 
@@ -22,6 +22,8 @@ export interface FollowedPage {
 export interface FollowOptions {
   /** Ends the iteration. */
   readonly signal?: CallSignal | undefined
+  /** Ends the iteration when no entry is left, instead of waiting for more. Default: false. */
+  readonly untilEnd?: boolean | undefined
   /** Called with each fault that passes, before the next attempt. An error that it throws ends the iteration. */
   readonly onRetry?: ((fault: ApiError | UnavailableError) => void) | undefined
 }
@@ -37,9 +39,9 @@ export async function* followAudit(
   { after, ...filters }: FollowQuery,
   options: FollowOptions,
 ): AsyncGenerator<FollowedPage, void, undefined> {
-  const { signal, onRetry } = knownOptions('audit.follow', options, ['signal', 'onRetry'])
+  const { signal, ...known } = knownOptions('audit.follow', options, ['signal', 'untilEnd', 'onRetry'])
   try {
-    yield* requester.lasting(signal, (lasting) => read(requester, filters, after, lasting, onRetry))
+    yield* requester.lasting(signal, (lasting) => read(requester, filters, after, lasting, known))
   } catch (error) {
     if (!signal?.aborted) throw error
   }
@@ -50,7 +52,7 @@ async function* read(
   filters: FollowQuery,
   start: string | undefined,
   lasting: Lasting,
-  onRetry: FollowOptions['onRetry'],
+  { untilEnd = false, onRetry }: Omit<FollowOptions, 'signal'>,
 ): AsyncGenerator<FollowedPage, void, undefined> {
   let after = start
   for (let attempt = 0; ; ) {
@@ -69,8 +71,9 @@ async function* read(
     // The same cursor says that nothing came since.
     const isAtEnd = page.next_cursor === after
     after = page.next_cursor
-    if (isAtEnd) await lasting.pause(LOOK_EVERY_MS)
-    else yield page
+    if (!isAtEnd) yield page
+    else if (untilEnd) return
+    else await lasting.pause(LOOK_EVERY_MS)
   }
 }
 

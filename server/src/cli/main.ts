@@ -129,8 +129,9 @@ audit
     'print the entries of the audit log, oldest first, and those that come later, one a line. Needs COUNTERSIGN_API_KEY',
   )
   .option('--format <format>', 'json, ocsf or cef', 'json')
-  .option('--position <file>', 'remembers how far the output is, so that the next run goes on there')
+  .option('--position <file>', 'remembers how far the output is, so that the next run continues there')
   .option('--from <start|now>', 'where to begin when the position file does not exist yet', 'start')
+  .option('--once', 'end when no entry is left, instead of waiting for more')
   .option('--type <type>', 'only entries of this type, such as key.created')
   .option('--agent <id>', 'only entries about this agent')
   .option('--url <url>', URL_HELP)

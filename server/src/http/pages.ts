@@ -35,7 +35,7 @@ const FOLLOWED = 'audit entries, oldest first'
 
 /**
  * Answers a list that is read oldest first and never ends. Its cursor has the position in each log, and nothing about
- * the caller: whoever may read the log sees all of it, so a reader goes on with a new key, or with other filters.
+ * the caller: a key that may read the log sees all of it, so a reader continues with a new key, or with other filters.
  *
  * @throws DomainError invalid_cursor
  */

@@ -77,8 +77,9 @@ export class Audit {
 
   /**
    * Yields the entries oldest first, page by page, and those that come later. Each log is in order and without a gap.
-   * Goes on after lost connections and restarts of the server, and looks for new entries every second. Handle `data`,
-   * then keep `next_cursor`: whoever goes on from there misses nothing. Ends with the signal or a `break`.
+   * Continues after lost connections and restarts of the server, and looks for new entries every second. Handle `data`,
+   * then keep `next_cursor`: a reader that continues from there misses nothing. Ends with the signal, a `break`, or with
+   * `untilEnd` when no entry is left.
    *
    * @throws ApiError invalid_cursor when the cursor is of another server or behind entries that were lost;
    *   validation_failed, unauthorized, insufficient_scope, …

@@ -1,4 +1,4 @@
-/** What a security system is told about each type of entry. docs/siem.md has the same table. */
+/** What the formats for security systems say about each type of entry. docs/siem.md has the same table. */
 import type { AuditEntry, AuditType } from '@countersign/client'
 
 /** Severities of OCSF. */
@@ -72,7 +72,7 @@ const UNKNOWN: EntryKind = { title: 'Change of a newer release', severity: 'info
 export interface SeenEntry {
   readonly kind: EntryKind
   readonly severity: Severity
-  /** How it went: for a decision, what became of the request. */
+  /** How it went: for a decision, whether the request was granted. */
   readonly status: 'Success' | 'Failure' | 'Awaiting review'
 }
 

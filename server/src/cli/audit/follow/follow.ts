@@ -14,6 +14,7 @@ export interface AuditFollowOptions {
   readonly type?: string
   readonly agent?: string
   readonly url?: string
+  readonly once?: boolean
 }
 
 /** How an entry is written on one line. */
@@ -27,11 +28,11 @@ const STARTS: Readonly<Record<string, string | undefined>> = { start: undefined,
 
 /**
  * Writes the entries of the audit logs to standard output, oldest first, and those that come later, until a signal
- * arrives. A page is written first, and its position saved then: whatever is killed in between, each entry comes at
+ * arrives, or once. A page is written first, and its position saved then: whatever is killed in between, each entry comes at
  * least once.
  */
 export async function auditFollow(options: AuditFollowOptions): Promise<number> {
-  const { format, from, position, type, agent, url } = options
+  const { format, from, position, type, agent, url, once } = options
   const lineOf = chosen('--format', FORMATS, format)
   const start = chosen('--from', STARTS, from)
   const file = position === undefined ? null : await PositionFile.open(position)
@@ -41,8 +42,9 @@ export async function auditFollow(options: AuditFollowOptions): Promise<number> 
     const faults = new FaultNotices(access.baseUrl)
     // The server checks the type.
     const query = { type, agent_id: agent, after: file?.after ?? start, limit: PAGE_ENTRIES } as AuditFollowQuery
+    const following = { signal, untilEnd: once, onRetry: faults.tell }
     try {
-      for await (const { data, next_cursor } of client.audit.follow(query, { signal, onRetry: faults.tell })) {
+      for await (const { data, next_cursor } of client.audit.follow(query, following)) {
         faults.over()
         await writeLines(data.map(lineOf), signal)
         await file?.save(next_cursor)
@@ -72,7 +74,7 @@ function explained(error: unknown, { path, after }: PositionFile): unknown {
   return new CommandError(
     EXIT.usage,
     `The server refuses the position in ${path}: ${error.message} The position is of another server, or the server lost ` +
-      'entries. The file is unchanged. To begin anew, name a new file with --position, and where to begin with --from.',
+      'entries. The file is unchanged. To begin again, name a new file with --position, and where to begin with --from.',
     { cause: error },
   )
 }

@@ -7,7 +7,7 @@ const STDOUT = 1
 /** How long a command that ends waits for a reader that takes nothing. */
 const LAST_WRITE_MS = 1_000
 
-/** The command ends while its reader takes nothing. */
+/** The command ends while no reader takes its lines. */
 export class StuckOutputError extends Error {}
 
 /**
@@ -31,7 +31,7 @@ export function endUnfinishedLine(): void {
 /**
  * Writes lines. Resolves when a pipe has taken all of them, or when they are durable in a file.
  *
- * @throws StuckOutputError when the signal came, and nobody takes the lines
+ * @throws StuckOutputError when the signal came, and no reader takes the lines
  */
 export async function writeLines(lines: readonly string[], signal: AbortSignal): Promise<void> {
   if (lines.length === 0) return
@@ -56,7 +56,7 @@ function giveUp(signal: AbortSignal, done: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     const onAbort = (): void => {
       pause(LAST_WRITE_MS, undefined, { signal: done }).then(
-        () => reject(new StuckOutputError('Nobody takes what the command writes.')),
+        () => reject(new StuckOutputError('No reader takes what the command writes.')),
         () => {},
       )
     }

@@ -37,7 +37,7 @@ export function ocsfEvent(entry: AuditEntry) {
     actor: actorOf(entry),
     // The log has no network address: it names the server that wrote the entry.
     src_endpoint: { svc_name: 'Countersign', instance_uid: log },
-    // Every member of the entry that has no attribute of its own.
+    // Every member of the entry that no attribute has.
     unmapped: { agent_id, data, leaf },
   }
   if ('account' in kind) {
