@@ -11,6 +11,7 @@ import { followAudit } from './followed-audit.js'
 import { openNodeTransport } from './node-transport.js'
 import { resolveOptions } from './options.js'
 import { type Chance, Requester } from './requester.js'
+import type { AuditFollowQuery } from './resources/audit.js'
 
 const refusal = answerProblem(401, 'unauthorized')
 const pageOf = (next_cursor: string | null, ...ids: readonly string[]) =>
@@ -40,7 +41,7 @@ describe('followAudit', () => {
   })
 
   /** What is yielded until the stub refuses. */
-  async function followed(query: Parameters<typeof followAudit>[1] = {}, onRetry?: (fault: Error) => void) {
+  async function followed(query: AuditFollowQuery = {}, onRetry?: (fault: Error) => void) {
     const seen: string[] = []
     try {
       for await (const { data, next_cursor } of followAudit(requester, query, { onRetry }))

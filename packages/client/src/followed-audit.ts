@@ -4,9 +4,10 @@ import { nameOf } from './call.js'
 import { ApiError } from './errors/api-error.js'
 import { UnavailableError } from './errors/unavailable-error.js'
 import { knownOptions } from './known-options.js'
-import { callOf, type Given } from './operation.js'
+import { callOf } from './operation.js'
 import type { CallSignal } from './options.js'
 import type { Lasting, Requester } from './requester.js'
+import type { AuditFollowQuery } from './resources/audit.js'
 import { isPassing, reconnectDelayMs } from './retry.js'
 import type { AuditEntry } from './wire.js'
 
@@ -31,12 +32,10 @@ export interface FollowOptions {
 /** How often a reader that has everything looks for more. */
 const LOOK_EVERY_MS = 1_000
 
-type FollowQuery = Omit<NonNullable<Given<'audit.list'>['query']>, 'order' | 'cursor'>
-
 /** @throws TypeError for an unknown option; nothing is sent before the first page is requested */
 export async function* followAudit(
   requester: Requester,
-  { after, ...filters }: FollowQuery,
+  { after, ...filters }: AuditFollowQuery,
   options: FollowOptions,
 ): AsyncGenerator<FollowedPage, void, undefined> {
   const { signal, ...known } = knownOptions('audit.follow', options, ['signal', 'untilEnd', 'onRetry'])
@@ -49,7 +48,7 @@ export async function* followAudit(
 
 async function* read(
   requester: Requester,
-  filters: FollowQuery,
+  filters: AuditFollowQuery,
   start: string | undefined,
   lasting: Lasting,
   { untilEnd = false, onRetry }: Omit<FollowOptions, 'signal'>,
@@ -77,7 +76,7 @@ async function* read(
   }
 }
 
-async function pageAfter(requester: Requester, query: FollowQuery, { signal }: Lasting): Promise<FollowedPage> {
+async function pageAfter(requester: Requester, query: AuditFollowQuery, { signal }: Lasting): Promise<FollowedPage> {
   const call = callOf('audit.list', { query: { order: 'asc', ...query }, options: { signal } })
   const answer = await requester.send(call)
   if (isRecord(answer) && Array.isArray(answer.data) && typeof answer.next_cursor === 'string')

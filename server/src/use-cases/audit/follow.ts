@@ -55,7 +55,8 @@ export async function followLogs(
       }
       positions = behind(positions, entry)
     }
-    if (entries.length === 0 || performance.now() > untilMs) break
+    // Fewer than wanted: they were all, or as many as fit. A caller sees by the positions whether to ask again.
+    if (entries.length < wanted || performance.now() > untilMs) break
   }
   return { items, positions }
 }

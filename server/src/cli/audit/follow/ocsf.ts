@@ -5,7 +5,7 @@ import { VERSION } from '../../version.js'
 import { ACCOUNT_ACTIVITY, API_ACTIVITY, SEVERITY, seen, textIn } from './entry-kinds.js'
 
 /** The version of the schema that the events follow. */
-export const OCSF_VERSION = '1.3.0'
+const OCSF_VERSION = '1.3.0'
 
 const STATUS = { Success: 1, Failure: 2, 'Awaiting review': 99 } as const
 /** Types of users that the schema does not name. */
