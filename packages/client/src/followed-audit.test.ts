@@ -7,11 +7,10 @@ import {
   startStubDecisionPoint,
 } from '@countersign/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { followAudit } from './followed-audit.js'
+import { type AuditFollowQuery, followAudit } from './followed-audit.js'
 import { openNodeTransport } from './node-transport.js'
 import { resolveOptions } from './options.js'
 import { type Chance, Requester } from './requester.js'
-import type { AuditFollowQuery } from './resources/audit.js'
 
 const refusal = answerProblem(401, 'unauthorized')
 const pageOf = (next_cursor: string | null, ...ids: readonly string[]) =>

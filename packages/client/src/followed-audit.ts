@@ -7,9 +7,25 @@ import { knownOptions } from './known-options.js'
 import { callOf } from './operation.js'
 import type { CallSignal } from './options.js'
 import type { Lasting, Requester } from './requester.js'
-import type { AuditFollowQuery } from './resources/audit.js'
 import { isPassing, reconnectDelayMs } from './retry.js'
-import type { AuditEntry } from './wire.js'
+import type { AuditEntry, AuditType } from './wire.js'
+
+/** Selects entries to follow. All filters must match; an absent one matches everything. */
+export interface AuditFollowQuery {
+  /** The `next_cursor` of any earlier page; or `now` for what comes from now on. Default: the oldest entry. */
+  readonly after?: string | undefined
+  /** The number of entries per page, 1 to 200. Default 50. */
+  readonly limit?: number | undefined
+  readonly type?: AuditType | undefined
+  readonly agent_id?: string | undefined
+  readonly decision_id?: string | undefined
+  /** The id of the changed object: a decision, a policy, an agent, a key and so on. Not with `decision_id`. */
+  readonly subject?: string | undefined
+  /** At this time or later. */
+  readonly from?: string | undefined
+  /** Before this time. */
+  readonly to?: string | undefined
+}
 
 /** Entries in the order of their log, and the cursor behind them. */
 export interface FollowedPage {

@@ -1,6 +1,6 @@
 import { nameOf } from '../call.js'
 import { UnavailableError } from '../errors/unavailable-error.js'
-import { type FollowedPage, type FollowOptions, followAudit } from '../followed-audit.js'
+import { type AuditFollowQuery, type FollowedPage, type FollowOptions, followAudit } from '../followed-audit.js'
 import { LinesError, linesOf } from '../lines.js'
 import { answerOf, callOf } from '../operation.js'
 import type { CallOptions, CallSignal } from '../options.js'
@@ -26,14 +26,6 @@ export interface AuditQuery extends PageQuery {
   readonly from?: string | undefined
   /** Before this time. */
   readonly to?: string | undefined
-}
-
-/** Selects entries to follow. All filters must match. */
-export interface AuditFollowQuery extends Omit<AuditQuery, 'cursor'> {
-  /** The `next_cursor` of any earlier page; or `now` for what comes from now on. Default: the oldest entry. */
-  readonly after?: string | undefined
-  /** The id of the changed object: a decision, a policy, an agent, a key and so on. Not with `decision_id`. */
-  readonly subject?: string | undefined
 }
 
 /** Selects records. Each kind needs its own read scope besides `audit:read`. */
