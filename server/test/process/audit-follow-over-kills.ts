@@ -1,5 +1,6 @@
 /** `countersign audit follow` goes on over kills of the server and of itself: each entry at least once, each log in order. */
-import { join } from 'node:path'
+import { watch } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import type { AuditEntry } from '@countersign/contract'
 import { SEED, seededRandom, until } from '@countersign/testkit'
 import { expect } from 'vitest'
@@ -38,6 +39,8 @@ export async function auditFollowOverKills(kills: number, env: Readonly<Record<s
     const wanted = seen() + 1 + pick(DECISIONS / 2)
     await until(`${wanted} lines; ${follower.stderr}`, () => (seen() >= wanted ? true : undefined))
     const victim = VICTIMS[kill % VICTIMS.length]
+    // At the moment when the position is there: whatever is not written by then is lost.
+    if (victim === 'the follower') await Promise.all([replaced(position), decide(server)])
     if (victim !== 'the server') follower.signal('SIGKILL')
     if (victim !== 'the follower') {
       server.signal('SIGKILL')
@@ -69,6 +72,12 @@ export async function auditFollowOverKills(kills: number, env: Readonly<Record<s
   console.log(`${entries.length} entries of ${logs} logs over ${kills} kills; ${lines - entries.length} came again`)
 }
 
+/** Resolves as soon as the file is replaced. */
+async function replaced(file: string): Promise<void> {
+  const watching = AbortSignal.timeout(60_000)
+  for await (const { filename } of watch(dirname(file), { signal: watching })) if (filename === basename(file)) return
+}
+
 /** A run goes on at the latest behind the last entry of the one before, and skips none. */
 function expectInOrder(runs: readonly (readonly AuditEntry[])[]): void {
   const next = new Map<string, number>()
@@ -85,12 +94,15 @@ function expectInOrder(runs: readonly (readonly AuditEntry[])[]): void {
 }
 
 async function loadOn(server: ShippedServer): Promise<void> {
-  const body = { agent_id: 'agent:a', action: 'mail.send' }
   await Promise.all(
     Array.from({ length: CALLERS }, async () => {
-      for (let i = 0; i < DECISIONS / CALLERS; i += 1)
-        // What a killed server does not answer does not matter: its log tells what was done.
-        await server.call('POST', '/v1/decisions', { body }).catch(() => {})
+      for (let i = 0; i < DECISIONS / CALLERS; i += 1) await decide(server)
     }),
   )
+}
+
+/** What a killed server does not answer does not matter: its log tells what was done. */
+async function decide(server: ShippedServer): Promise<void> {
+  const body = { agent_id: 'agent:a', action: 'mail.send' }
+  await server.call('POST', '/v1/decisions', { body }).catch(() => {})
 }
