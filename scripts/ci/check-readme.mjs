@@ -30,6 +30,7 @@ const GUIDES = [
   'docs/tracing.md',
   'docs/agents.md',
   'docs/audit.md',
+  'docs/siem.md',
   'docs/audit-proofs.md',
   'docs/erase-requests.md',
   'docs/events.md',

@@ -8,7 +8,7 @@ import { EventStreamParser, EventTooLarge, type ServerSentEvent } from './event-
 import { callOf, type Given } from './operation.js'
 import type { CallSignal } from './options.js'
 import type { Lasting, Requester } from './requester.js'
-import { isFaultStatus, reconnectDelayMs } from './retry.js'
+import { isPassing, reconnectDelayMs } from './retry.js'
 import type { LiveEvent } from './wire.js'
 
 /** An event with its position in the stream. */
@@ -144,10 +144,4 @@ function parseJson(text: string): unknown {
 
 function badEvent(what: string): UnavailableError {
   return new UnavailableError('bad_answer', `${nameOf(ENDPOINTS['events.stream'])}: ${what}`, { status: 200 })
-}
-
-/** Whether another connection may not meet this fault: the decision point is down, restarting or busy. */
-function isPassing(error: unknown): boolean {
-  if (UnavailableError.isInstance(error)) return error.kind !== 'bad_answer' || isFaultStatus(error.status ?? 0)
-  return ApiError.isInstance(error) && isFaultStatus(error.status)
 }

@@ -1,3 +1,6 @@
+import { ApiError } from './errors/api-error.js'
+import { UnavailableError } from './errors/unavailable-error.js'
+
 /** The longest delay before the second attempt; the third waits at most twice as long. */
 const BASE_MS = 50
 const CAP_MS = 500
@@ -49,4 +52,10 @@ export function reconnectDelayMs(
 /** Reads whole seconds; the decision point does not use the HTTP date form, which counts as absent. */
 export function parseRetryAfter(header: string | null): number | null {
   return header !== null && /^\d{1,9}$/.test(header) ? Number(header) : null
+}
+
+/** Whether a later attempt may not meet this fault: the decision point is down, restarting or busy. */
+export function isPassing(error: unknown): error is ApiError | UnavailableError {
+  if (UnavailableError.isInstance(error)) return error.kind !== 'bad_answer' || isFaultStatus(error.status ?? 0)
+  return ApiError.isInstance(error) && isFaultStatus(error.status)
 }

@@ -11,6 +11,7 @@ import {
 import { expect, expectTypeOf, it } from 'vitest'
 import { ENDPOINTS } from '../src/endpoints.js'
 import type {
+  AuditFollowQuery,
   AuditQuery,
   AuditRecordQuery,
   ConsistencyQuery,
@@ -26,6 +27,7 @@ type Unknown<Query, Name extends OperationName> = Exclude<keyof Query, keyof Que
 
 it('takes no filter that the operation does not know', () => {
   expectTypeOf<Unknown<AuditQuery, 'audit.list'>>().toBeNever()
+  expectTypeOf<Unknown<AuditFollowQuery, 'audit.list'>>().toBeNever()
   expectTypeOf<Unknown<AuditRecordQuery, 'audit.records'>>().toBeNever()
   expectTypeOf<Unknown<ConsistencyQuery, 'audit.consistency'>>().toBeNever()
   expectTypeOf<Unknown<DecisionQuery, 'decisions.list'>>().toBeNever()

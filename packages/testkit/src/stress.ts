@@ -55,6 +55,10 @@ const SIZES = {
   /** Events that a receiver gets which fails at random, while the server is killed this many times. */
   webhook_events: { ci: 1_000, full: 50_000 },
   webhook_kills: { ci: 5, full: 100 },
+  /** Times that a server, a follower of its audit log, or both are killed. */
+  follow_kills: { ci: 6, full: 300 },
+  /** The same on MongoDB, where each killed server leaves a log that another one has to complete. */
+  follow_kills_on_mongodb: { ci: 3, full: 60 },
   /** Bytes of an export that are changed; a tenth as many lines that are removed, and that change places; half of that cuts. */
   export_changes: { ci: 60, full: 1_000 },
   /** Entries of that export. */

@@ -1,17 +1,17 @@
-import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import type { AuditExportOptions } from './audit/export.js'
+import type { AuditFollowOptions } from './audit/follow/follow.js'
 import type { AuditProveOptions } from './audit/prove.js'
 import type { AuditVerifyOptions } from './audit/verify.js'
 import { CommandError, EXIT, fail } from './exit.js'
 import type { KeysCreateOptions } from './keys.js'
 import type { ListenOptions } from './live/listen.js'
 import type { TailOptions } from './live/tail.js'
+import { VERSION } from './version.js'
 
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 const program = new Command('countersign')
   .description('The authorization decision point for AI agents.')
-  .version(version)
+  .version(VERSION)
   .showHelpAfterError()
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? EXIT.ok : EXIT.usage))
 
@@ -123,6 +123,27 @@ audit
   .option('--checkpoint-only', 'only save or send the checkpoint; export nothing')
   .option('--url <url>', URL_HELP)
   .action(run(async (options: AuditExportOptions) => (await import('./audit/export.js')).auditExport(options)))
+audit
+  .command('follow')
+  .description(
+    'print the entries of the audit log, oldest first, and those that come later, one a line. Needs COUNTERSIGN_API_KEY',
+  )
+  .option('--format <format>', 'json, ocsf or cef', 'json')
+  .option('--position <file>', 'remembers how far the output is, so that the next run continues there')
+  .option('--from <start|now>', 'where to begin when the position file does not exist yet', 'start')
+  .option('--once', 'end when no entry is left, instead of waiting for more')
+  .option('--type <type>', 'only entries of this type, such as key.created')
+  .option('--agent <id>', 'only entries about this agent')
+  .option('--url <url>', URL_HELP)
+  .addHelpText(
+    'after',
+    `
+Each entry comes at least once, and in order per log. An entry that comes again has the same id.
+
+Example:
+  countersign audit follow --format ocsf --position /var/lib/siem/position.json >> /var/log/siem/audit.ndjson`,
+  )
+  .action(run(async (options: AuditFollowOptions) => (await import('./audit/follow/follow.js')).auditFollow(options)))
 audit
   .command('verify [export]')
   .description(

@@ -15,11 +15,11 @@ import { leaveOut } from '../ports/store/row-document.js'
 import { findWebhook } from '../ports/store/webhooks.js'
 import { typeidOf } from '../typeid.js'
 import { viewEventAgent } from '../use-cases/agents/view.js'
+import { versionOf } from '../use-cases/audit/log-reader.js'
 import { viewEventDecision } from '../use-cases/decisions/view.js'
 import { viewEventKey } from '../use-cases/keys/view.js'
 import { viewEventPolicy } from '../use-cases/policies/view.js'
 import { viewWebhook } from '../use-cases/webhooks/view.js'
-import { versionOf } from './log-reader.js'
 
 /** An event as webhooks and live events send it. */
 export interface FeedEvent {

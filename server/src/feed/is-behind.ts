@@ -1,6 +1,6 @@
 import type { FeedStore } from '../ports/store/feed.js'
 import { leaveOut } from '../ports/store/row-document.js'
-import { readLogs } from './log-reader.js'
+import { readLogs } from '../use-cases/audit/log-reader.js'
 import { readerNameOf } from './webhooks/delivery-reader.js'
 
 /** Younger decisions may simply not be processed yet. */

@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { KeyedMutex } from '../concurrency/keyed-mutex.js'
 import type { FeedBatch, Positions } from '../ports/store/feed.js'
-import { isAt, positionsAtEnd } from './log-reader.js'
+import { isAt, positionsAtEnd } from '../use-cases/audit/log-reader.js'
 import { type Held, Reader, type ReaderDeps } from './reader.js'
 
 /** How long a turn, or a call that waits for the work, may take. */

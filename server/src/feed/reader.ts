@@ -1,5 +1,5 @@
 import type { FeedBatch, FeedStore, HeldReader, Positions } from '../ports/store/feed.js'
-import { type LogPage, readLogs } from './log-reader.js'
+import { type LogPage, readLogs } from '../use-cases/audit/log-reader.js'
 
 export interface ReaderDeps {
   readonly store: Pick<FeedStore, 'audit' | 'readers'>

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { stress } from '@countersign/testkit'
 import { afterEach, beforeEach, describe, it } from 'vitest'
+import { auditFollowOverKills } from '../process/audit-follow-over-kills.js'
 import { endChildren } from '../process/child.js'
 import { eventsOverKills } from '../process/events-over-kills.js'
 import { proofsOverKills } from '../process/proofs-over-kills.js'
@@ -27,4 +28,6 @@ describe('over kills of the server', () => {
     proofsOverKills({ env: { MONGODB_URL: mongoUrl(name) }, kills: stress.proof_kills_on_mongodb }))
   it('a reader of live events sees each change once and in order', () =>
     eventsOverKills({ MONGODB_URL: mongoUrl(name) }))
+  it('audit follow prints every entry in the order of its log', () =>
+    auditFollowOverKills(stress.follow_kills_on_mongodb, { MONGODB_URL: mongoUrl(name) }))
 })

@@ -1,5 +1,6 @@
 import { nameOf } from '../call.js'
 import { UnavailableError } from '../errors/unavailable-error.js'
+import { type AuditFollowQuery, type FollowedPage, type FollowOptions, followAudit } from '../followed-audit.js'
 import { LinesError, linesOf } from '../lines.js'
 import { answerOf, callOf } from '../operation.js'
 import type { CallOptions, CallSignal } from '../options.js'
@@ -64,6 +65,23 @@ export class Audit {
   /** Lists every decision, every transition of one, and every change, newest first. */
   list(query: AuditQuery = {}, options?: CallOptions): Pages<AuditEntry> {
     return pagesOf(this.#requester, 'audit.list', { query, options })
+  }
+
+  /**
+   * Yields the entries oldest first, page by page, and those that come later. Each log is in order and without a gap.
+   * Continues after lost connections and restarts of the server, and looks for new entries every second. Handle `data`,
+   * then keep `next_cursor`: a reader that continues from there misses nothing. Ends with the signal, a `break`, or with
+   * `untilEnd` when no entry is left.
+   *
+   * @throws ApiError invalid_cursor when the cursor is of another server or behind entries that were lost;
+   *   validation_failed, unauthorized, insufficient_scope, …
+   * @throws UnavailableError when the answer is not a page, or the client is closed
+   *
+   * @example
+   * for await (const { data, next_cursor } of client.audit.follow({ after: 'now' })) console.log(data.length, next_cursor)
+   */
+  follow(query: AuditFollowQuery = {}, options: FollowOptions = {}): AsyncGenerator<FollowedPage, void, undefined> {
+    return followAudit(this.#requester, { ...query }, options)
   }
 
   /**

@@ -29,8 +29,17 @@ export const AUDIT_OPERATIONS = {
   'audit.list': page(
     '/v1/audit',
     [AuditEntrySchema, 'A page of entries.'],
-    { summary: 'List audit entries, newest first.', scopes: READ, problems: ['store_unavailable'] },
+    { summary: 'List audit entries, newest first or oldest first.', scopes: READ, problems: ['store_unavailable'] },
     {
+      order: z.enum(['desc', 'asc']).optional().meta({
+        description:
+          '`desc` (the default): newest first, page by page with `cursor`. `asc`: oldest first, and in the order of each log. Every page then has a `next_cursor`, also one that is empty or not full: send it as `after` to get what came since.',
+      }),
+      // Accepts any text, as `cursor` does.
+      after: z.string().optional().meta({
+        description:
+          'With `order=asc`: the `next_cursor` of any earlier page, whatever its filters; or `now` for the end of the logs. Default: the oldest entry.',
+      }),
       type: z.enum(AUDIT_TYPES).optional(),
       agent_id: AgentIdSchema.optional(),
       decision_id: IdSchema('dec').optional(),

@@ -1,9 +1,8 @@
-/** The shared parts of commands that follow live events: the server, the key, and how they end. */
+/** The shared parts of commands that follow live events. */
 import { once } from 'node:events'
-import { ApiError, type Countersign, type EventsOptions, type ReceivedEvent } from '@countersign/client'
-import { EXIT, exitCodeOfStatus, fail, writeNotice } from '../exit.js'
-import { openClient } from '../open-client.js'
-import { serverAccess } from '../server-access.js'
+import type { Countersign, EventsOptions, ReceivedEvent } from '@countersign/client'
+import { writeNotice } from '../exit.js'
+import { followServer } from './follow-server.js'
 
 /** The time after which a server that has not answered yet is reported. */
 const FIRST_ANSWER_MS = 2_000
@@ -27,32 +26,15 @@ export interface FollowOptions {
  * Calls `follow` with each event until a signal arrives or the output is closed. Continues after lost connections and
  * restarts of the server. Resolves with the exit code.
  */
-export async function followEvents({ url, filters, begin, follow }: FollowOptions): Promise<number> {
-  const access = serverAccess(url, 'decisions:read')
-  const client = openClient(access)
-  const stop = new AbortController()
-  const { signal } = stop
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => stop.abort())
-  let outputFault: NodeJS.ErrnoException | undefined
-  process.stdout.on('error', (error) => {
-    outputFault = error
-    stop.abort()
-  })
-  const print = async (line: string): Promise<void> => {
-    if (!process.stdout.write(`${line}\n`)) await once(process.stdout, 'drain', { signal })
-  }
-  try {
+export function followEvents({ url, filters, begin, follow }: FollowOptions): Promise<number> {
+  return followServer(url, 'decisions:read', async ({ client, access, signal }) => {
+    const print = async (line: string): Promise<void> => {
+      if (!process.stdout.write(`${line}\n`)) await once(process.stdout, 'drain', { signal })
+    }
     await begin?.({ signal, print })
     void tellOfNoAnswer(client, access.baseUrl, signal)
     for await (const event of client.events({ ...filters, signal })) await follow(event, { signal, print })
-  } catch (error) {
-    if (!signal.aborted) return fail(error as Error, codeOf(error))
-  } finally {
-    stop.abort()
-    client.close()
-  }
-  // A reader that closes early, such as `head`, is not a fault.
-  return outputFault === undefined || outputFault.code === 'EPIPE' ? EXIT.ok : fail(outputFault, EXIT.failure)
+  })
 }
 
 /** Otherwise a wrong address would look like a server without events. */
@@ -60,8 +42,4 @@ async function tellOfNoAnswer(client: Countersign, baseUrl: string, signal: Abor
   const isAlive = await client.health.livez({ signal, timeoutMs: FIRST_ANSWER_MS }).catch(() => false)
   if (!isAlive && !signal.aborted)
     writeNotice('warn', `No Countersign server answers at ${baseUrl} yet. The command waits for it.`, {})
-}
-
-function codeOf(error: unknown): number {
-  return ApiError.isInstance(error) ? exitCodeOfStatus(error.status) : EXIT.failure
 }

@@ -5,10 +5,10 @@
 import { type AuditEntry, STATS_INTERVALS, type StatsInterval } from '@countersign/contract'
 import type { Clock } from '../../ports/clock.js'
 import type { FeedStore, Positions } from '../../ports/store/feed.js'
+import { behind } from '../../use-cases/audit/log-reader.js'
 import { STATISTICS_READER } from '../../use-cases/stats/counts.js'
 import { COUNT_GROUPS, INTERVAL_MS, seriesOf, startOf } from '../../use-cases/stats/series.js'
 import { KeptWork } from '../kept-work.js'
-import { behind } from '../log-reader.js'
 import type { Held, ReaderDeps } from '../reader.js'
 import { Buckets } from './buckets.js'
 

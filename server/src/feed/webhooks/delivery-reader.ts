@@ -3,7 +3,7 @@ import { type AuditEntry, EVENT_TYPES, type EventType, typesOfChange } from '@co
 import type { Clock } from '../../ports/clock.js'
 import type { StoredDelivery, StoredWebhook } from '../../ports/store/documents.js'
 import type { FeedStore, Positions } from '../../ports/store/feed.js'
-import { behind, isAt, type LogPage, positionsAt } from '../log-reader.js'
+import { behind, isAt, type LogPage, positionsAt } from '../../use-cases/audit/log-reader.js'
 import { Reader, type ReaderDeps } from '../reader.js'
 import { newDelivery } from './delivery.js'
 import type { EventSource } from './event-source.js'

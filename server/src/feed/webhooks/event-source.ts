@@ -2,9 +2,9 @@
 import type { AuditEntry } from '@countersign/contract'
 import type { StoredDelivery, StoredWebhook } from '../../ports/store/documents.js'
 import type { FeedStore, Positions } from '../../ports/store/feed.js'
+import { type LogPage, positionsAtEnd, readLogs } from '../../use-cases/audit/log-reader.js'
 import { viewWebhook } from '../../use-cases/webhooks/view.js'
 import { type EventReads, eventsOf, type FeedEvent } from '../event-of.js'
-import { type LogPage, positionsAtEnd, readLogs } from '../log-reader.js'
 
 /** How many entries are read at a time. */
 const PAGE_ENTRIES = 64

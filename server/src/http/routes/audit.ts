@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { QueryOf } from '@countersign/contract/operations'
 import { hasScope } from '../../caller.js'
 import { withDeadline } from '../../concurrency/with-deadline.js'
 import { DomainError, invalid } from '../../domain-error.js'
@@ -6,11 +7,12 @@ import type { Store } from '../../ports/store/store.js'
 import { type CheckpointsDeps, listCheckpoints, proveConsistency } from '../../use-cases/audit/checkpoints.js'
 import { eraseRequest } from '../../use-cases/audit/erase-request.js'
 import { type EraseRequestsDeps, eraseRequestsOfAgent } from '../../use-cases/audit/erase-requests.js'
+import { followLogs } from '../../use-cases/audit/follow.js'
 import { type ProofDeps, proveDecision } from '../../use-cases/audit/proof.js'
 import { listRecords, type RecordReads, SCOPE_OF_RECORD } from '../../use-cases/audit/records.js'
 import { MissingHashError } from '../../use-cases/audit/tree-hashes.js'
 import type { Cursors } from '../cursor.js'
-import { givenFilters, replyPage } from '../pages.js'
+import { givenFilters, replyFollowed, replyPage } from '../pages.js'
 import { type Call, routesOf } from '../route.js'
 import { auditExportRoute } from './audit-export.js'
 
@@ -32,14 +34,12 @@ export function auditRoutes(deps: AuditRouteDeps) {
   return routesOf({
     'audit.list': {
       handle: (call) => {
-        const { limit, cursor, decision_id, subject, ...filter } = call.query
-        if (decision_id !== undefined && subject !== undefined)
-          throw invalid([
-            { pointer: '/decision_id', detail: 'cannot be given with subject: both name the subject of the entries' },
-          ])
-        return replyPage(deps.cursors, call, (page) =>
-          deps.store.audit.list(givenFilters({ ...filter, subject: subject ?? decision_id }), page),
-        )
+        const { limit, cursor, order, after, decision_id, subject, ...filter } = call.query
+        assertCombination(call.query)
+        const given = givenFilters({ ...filter, subject: subject ?? decision_id })
+        return order === 'asc'
+          ? replyFollowed(deps.cursors, call, (start, page) => followLogs(deps.store, start, given, page))
+          : replyPage(deps.cursors, call, (page) => deps.store.audit.list(given, page))
       },
     },
     'audit.checkpoints': {
@@ -99,6 +99,25 @@ export function auditRoutes(deps: AuditRouteDeps) {
       },
     },
   })
+}
+
+/** @throws DomainError validation_failed: parameters that cannot be given together */
+function assertCombination({ order, cursor, after, decision_id, subject }: QueryOf<'audit.list'>): void {
+  const isAscending = order === 'asc'
+  const faults = [
+    decision_id !== undefined &&
+      subject !== undefined && {
+        pointer: '/decision_id',
+        detail: 'cannot be given with subject: both name the subject of the entries',
+      },
+    isAscending &&
+      cursor !== undefined && {
+        pointer: '/cursor',
+        detail: 'cannot be given with order=asc: use after, which never ends',
+      },
+    !isAscending && after !== undefined && { pointer: '/after', detail: 'needs order=asc' },
+  ].filter((fault) => fault !== false)
+  if (faults.length > 0) throw invalid(faults)
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { AuditEntry } from '@countersign/contract'
 import { drawsOf, SEED, seededRandom, stress } from '@countersign/testkit'
 import { expect, it } from 'vitest'
-import type { Positions } from '../ports/store/feed.js'
+import type { Positions } from '../../ports/store/feed.js'
 import { behind, positionsAt, positionsAtEnd, readLogs, versionOf } from './log-reader.js'
 
 const SUBJECTS = 6

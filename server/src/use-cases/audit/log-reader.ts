@@ -5,8 +5,8 @@
  * entries goes by time alone.
  */
 import type { AuditEntry } from '@countersign/contract'
-import type { LogEnd, LogPosition } from '../ports/store/audit.js'
-import type { FeedStore, Positions } from '../ports/store/feed.js'
+import type { LogEnd, LogPosition } from '../../ports/store/audit.js'
+import type { FeedStore, Positions } from '../../ports/store/feed.js'
 
 type LogReads = Pick<FeedStore, 'audit'>
 

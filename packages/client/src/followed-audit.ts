@@ -1,0 +1,103 @@
+/** The audit log as a reader follows it: oldest first, over lost connections and restarts of the server. */
+import { isRecord } from './answer.js'
+import { nameOf } from './call.js'
+import { ApiError } from './errors/api-error.js'
+import { UnavailableError } from './errors/unavailable-error.js'
+import { knownOptions } from './known-options.js'
+import { callOf } from './operation.js'
+import type { CallSignal } from './options.js'
+import type { Lasting, Requester } from './requester.js'
+import { isPassing, reconnectDelayMs } from './retry.js'
+import type { AuditEntry, AuditType } from './wire.js'
+
+/** Selects entries to follow. All filters must match; an absent one matches everything. */
+export interface AuditFollowQuery {
+  /** The `next_cursor` of any earlier page; or `now` for what comes from now on. Default: the oldest entry. */
+  readonly after?: string | undefined
+  /** The number of entries per page, 1 to 200. Default 50. */
+  readonly limit?: number | undefined
+  readonly type?: AuditType | undefined
+  readonly agent_id?: string | undefined
+  readonly decision_id?: string | undefined
+  /** The id of the changed object: a decision, a policy, an agent, a key and so on. Not with `decision_id`. */
+  readonly subject?: string | undefined
+  /** At this time or later. */
+  readonly from?: string | undefined
+  /** Before this time. */
+  readonly to?: string | undefined
+}
+
+/** Entries in the order of their log, and the cursor behind them. */
+export interface FollowedPage {
+  /** Empty when all entries up to the cursor were left out by the filters. */
+  readonly data: readonly AuditEntry[]
+  /** Keep it once the entries are handled, and give it as `after` to continue from there. */
+  readonly next_cursor: string
+}
+
+/** How a log is followed. */
+export interface FollowOptions {
+  /** Ends the iteration. */
+  readonly signal?: CallSignal | undefined
+  /** Ends the iteration when no entry is left, instead of waiting for more. Default: false. */
+  readonly untilEnd?: boolean | undefined
+  /** Called with each fault that passes, before the next attempt. An error that it throws ends the iteration. */
+  readonly onRetry?: ((fault: ApiError | UnavailableError) => void) | undefined
+}
+
+/** How often a reader that has everything looks for more. */
+const LOOK_EVERY_MS = 1_000
+
+/** @throws TypeError for an unknown option; nothing is sent before the first page is requested */
+export async function* followAudit(
+  requester: Requester,
+  { after, ...filters }: AuditFollowQuery,
+  options: FollowOptions,
+): AsyncGenerator<FollowedPage, void, undefined> {
+  const { signal, ...known } = knownOptions('audit.follow', options, ['signal', 'untilEnd', 'onRetry'])
+  try {
+    yield* requester.lasting(signal, (lasting) => read(requester, filters, after, lasting, known))
+  } catch (error) {
+    if (!signal?.aborted) throw error
+  }
+}
+
+async function* read(
+  requester: Requester,
+  filters: AuditFollowQuery,
+  start: string | undefined,
+  lasting: Lasting,
+  { untilEnd = false, onRetry }: Omit<FollowOptions, 'signal'>,
+): AsyncGenerator<FollowedPage, void, undefined> {
+  let after = start
+  for (let attempt = 0; ; ) {
+    const page = await pageAfter(requester, { ...filters, after }, lasting).catch((fault: unknown) => {
+      if (lasting.signal.aborted || !isPassing(fault)) throw fault
+      return fault
+    })
+    if (page instanceof Error) {
+      onRetry?.(page)
+      attempt += 1
+      const retryAfterSeconds = ApiError.isInstance(page) ? page.retryAfterSeconds : null
+      await lasting.pause(reconnectDelayMs(attempt, { retryAfterSeconds }, requester.random()))
+      continue
+    }
+    attempt = 0
+    // The same cursor says that nothing came since.
+    const isAtEnd = page.next_cursor === after
+    after = page.next_cursor
+    if (!isAtEnd) yield page
+    else if (untilEnd) return
+    else await lasting.pause(LOOK_EVERY_MS)
+  }
+}
+
+async function pageAfter(requester: Requester, query: AuditFollowQuery, { signal }: Lasting): Promise<FollowedPage> {
+  const call = callOf('audit.list', { query: { order: 'asc', ...query }, options: { signal } })
+  const answer = await requester.send(call)
+  if (isRecord(answer) && Array.isArray(answer.data) && typeof answer.next_cursor === 'string')
+    return { data: answer.data, next_cursor: answer.next_cursor }
+  throw new UnavailableError('bad_answer', `${nameOf(call)}: the answer is not a page of the log, oldest first`, {
+    status: 200,
+  })
+}
