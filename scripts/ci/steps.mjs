@@ -50,6 +50,7 @@ export function plannedStages(root) {
           minutes: 8,
         },
         { name: 'generators of clients', command: ['node', 'scripts/ci/check-generators.mjs'], minutes: 5 },
+        { name: 'alerts', command: ['node', 'scripts/ci/check-alerts.mjs'], minutes: 2 },
         { name: 'unused code', command: ['npm', 'run', '--silent', 'knip'], minutes: 4 },
         ...generators(root),
       ],

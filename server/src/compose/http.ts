@@ -17,6 +17,7 @@ import { LongWork } from '../http/long-work.js'
 import { openApiDocument } from '../http/openapi.js'
 import { publicPages, referenceElsewhere } from '../http/public-pages.js'
 import { RateLimit } from '../http/rate-limit.js'
+import { readinessCheck } from '../http/readiness.js'
 import type { Route } from '../http/route.js'
 import { agentRoutes } from '../http/routes/agents.js'
 import { auditRoutes } from '../http/routes/audit.js'
@@ -99,16 +100,14 @@ export function composeHttp(core: Core, feed: Feed, secret: string): ComposedHtt
     idempotency: new Idempotency(store.idempotency, clock),
     answerMs: store.replicas === null ? null : ANSWER_DEADLINE_MS,
   })
+  const isSignerKnown = () => sharedKeys?.isKnown ?? true
+  const notReady = readinessCheck({ isServing, clock, log, store, freshness, isSignerKnown })
+  metrics.watchReadiness(async () => (await notReady()) === null)
   const pages = publicPages({
-    isServing,
-    clock,
-    log,
     metrics,
-    store,
-    freshness,
+    notReady,
     metricsToken: config.metricsToken,
     jwks: async () => sharedKeys?.jwksForVerifiers() ?? keyring.jwks(),
-    isSignerKnown: () => sharedKeys?.isKnown ?? true,
     openApi: () => openApiDocument(OPERATIONS),
   })
   const edge = { api, connections, isServing, log, metrics, tracer }

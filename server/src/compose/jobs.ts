@@ -9,6 +9,7 @@ import { oldRequestEraser } from '../use-cases/audit/erase-requests.js'
 import { clockJumpReporter } from '../use-cases/clock/report-jump.js'
 import { removeOldDecisions } from '../use-cases/decisions/retention.js'
 import type { Core } from './live-state.js'
+import { measuringJob } from './measures.js'
 
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
@@ -105,6 +106,7 @@ export function serverJobs(core: Core, liveEvents: LiveEvents): Job[] {
       },
       failure: 'expired data could not be removed',
     },
+    measuringJob(core),
     {
       name: 'wipe',
       everyMs: MINUTE_MS,

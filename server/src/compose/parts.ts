@@ -28,6 +28,8 @@ export interface Parts {
   readonly openStore?: (dataDir: string) => Promise<Store>
   /** How often expired decisions are recorded. */
   readonly expireEveryMs?: number
+  /** How often the store is measured for the metrics. */
+  readonly measureEveryMs?: number
   /** How long a connection may leave its answer unread. */
   readonly stalledAfterMs?: number
   readonly unread?: UnreadAnswers

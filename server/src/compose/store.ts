@@ -75,6 +75,9 @@ export function measuredWriter(store: Store, ids: Ids, metrics: Metrics, { monot
     const started = performance.now()
     try {
       return await store.commit(mutations)
+    } catch (error) {
+      metrics.commitFailed()
+      throw error
     } finally {
       metrics.committed(performance.now() - started)
     }

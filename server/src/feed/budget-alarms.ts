@@ -27,6 +27,9 @@ export interface BudgetAlarmsDeps extends ReaderDeps {
   readonly raise: (alarm: BudgetAlarm) => Promise<void>
 }
 
+/** The name of the reader that finds the alarms. */
+export const BUDGET_ALARMS_READER = 'budget_alarms'
+
 /** In percent of the limit. */
 const THRESHOLDS = [50, 80, 100] as const
 const EXCEEDED_EVERY_MS = 60_000
@@ -61,7 +64,7 @@ export class BudgetAlarms {
   #savedAtMs = Number.NEGATIVE_INFINITY
 
   constructor(private readonly deps: BudgetAlarmsDeps) {
-    this.#reader = new Reader(deps, 'budget_alarms')
+    this.#reader = new Reader(deps, BUDGET_ALARMS_READER)
   }
 
   /** Reads to the end of the logs, or a share of the way. */

@@ -1,32 +1,21 @@
 /** The pages that need no API key: health, public signing keys, metrics, and the API's description for programs and people. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { withDeadline } from '../concurrency/with-deadline.js'
 import { DomainError } from '../domain-error.js'
-import type { StoreClock } from '../ports/clock.js'
-import type { Log } from '../ports/log.js'
 import type { Metrics } from '../ports/metrics.js'
 import type { Signer } from '../ports/signer.js'
-import type { Store } from '../ports/store/store.js'
-import type { Freshness } from '../state/freshness.js'
 import type { BodySource } from './body.js'
 import { errorsPage } from './errors-page.js'
 import type { Reply } from './reply.js'
 
 export interface PublicPagesDeps {
-  readonly log: Log
-  readonly clock: Pick<StoreClock, 'jump'>
   /** The public keys that verify permits. @throws StoreUnavailableError */
   readonly jwks: () => Promise<ReturnType<Signer['jwks']>>
-  readonly store: Pick<Store, 'ping'>
   readonly metrics: Pick<Metrics, 'exposition'>
   /** The bearer token required to read the metrics; null when they are public. */
   readonly metricsToken: string | null
-  /** False once the server shuts down. */
-  readonly isServing: () => boolean
-  readonly freshness: Pick<Freshness, 'isFresh'>
-  /** False while verifiers may not have this server's signing key yet. */
-  readonly isSignerKnown: () => boolean
+  /** Says why the server is not ready; null when it is. */
+  readonly notReady: () => Promise<string | null>
   readonly openApi: () => unknown
 }
 
@@ -46,9 +35,6 @@ export const referenceElsewhere: PublicPage = {
   answer: () => ({ status: 307, headers: { Location: 'openapi.json' }, text: '' }),
 }
 
-const PING_DEADLINE_MS = 1000
-const PING_AGE_MS = 1000
-
 export function publicPages(deps: PublicPagesDeps): PublicPage[] {
   // Built on the first request, so that it does not delay the start.
   const openApi = once(() => {
@@ -56,10 +42,9 @@ export function publicPages(deps: PublicPagesDeps): PublicPage[] {
     return asBytes({ status: 200, headers: { 'Content-Type': 'application/json' }, text })
   })
   const errors = once(() => asBytes(errorsPage()))
-  const storeProblemNow = sharedPing(() => storeProblem(deps))
   return [
     { path: '/livez', answer: () => ({ status: 200, body: { status: 'ok' } }) },
-    { path: '/readyz', answer: () => readiness(deps, storeProblemNow) },
+    { path: '/readyz', answer: () => readiness(deps.notReady) },
     {
       path: '/.well-known/jwks.json',
       answer: async () => ({
@@ -87,44 +72,10 @@ function once<T>(make: () => T): () => T {
   }
 }
 
-/** One ping of the store answers all requests within a second, because this endpoint has no key and no rate limit. */
-function sharedPing(ping: () => Promise<string | null>): () => Promise<string | null> {
-  let last: { readonly at: number; readonly answer: Promise<string | null> } | null = null
-  return () => {
-    const now = performance.now()
-    if (last === null || now - last.at >= PING_AGE_MS) last = { at: now, answer: ping() }
-    return last.answer
-  }
-}
-
-async function readiness(
-  { isServing, freshness, isSignerKnown, clock }: PublicPagesDeps,
-  storeProblemNow: () => Promise<string | null>,
-): Promise<Reply> {
-  const ofStore = isServing() ? await storeProblemNow() : 'shutting down'
-  const ofMemory = freshness.isFresh ? null : 'policies, API keys and suspensions could not be refreshed'
-  const ofSigner = isSignerKnown() ? null : 'some verifiers may not know the signing key of this server yet'
-  const problem = ofStore ?? ofMemory ?? ofSigner ?? clockProblem(clock)
+async function readiness(problemNow: () => Promise<string | null>): Promise<Reply> {
+  const problem = await problemNow()
   if (problem === null) return { status: 200, body: { status: 'ready' } }
   return { status: 503, body: { status: 'not ready', detail: problem } }
-}
-
-function clockProblem(clock: PublicPagesDeps['clock']): string | null {
-  const jump = clock.jump()
-  if (jump === null) return null
-  const seconds = Math.round(jump.aheadMs / 1000)
-  const what = `the system clock jumped ahead by ${seconds} s; the server follows it from ${jump.believedAt.toISOString()}`
-  return `${what}: set the clock, or run "countersign clock confirm"`
-}
-
-async function storeProblem({ store, log }: PublicPagesDeps): Promise<string | null> {
-  try {
-    await withDeadline(store.ping(), PING_DEADLINE_MS, () => new Error('The store did not answer in time.'))
-    return null
-  } catch (err) {
-    log.warn({ err }, 'not ready: the store does not answer')
-    return 'the store does not answer'
-  }
 }
 
 /** @throws DomainError unauthorized */

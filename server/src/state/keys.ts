@@ -41,6 +41,16 @@ export class Keys {
     return this.byId.size
   }
 
+  /** Counts the sessions that have not ended. */
+  sessionCount(now: string): number {
+    let count = 0
+    for (const { id, expires_at } of this.bySession.values()) {
+      const key = this.byId.get(id)
+      if (key !== undefined && isLive(key, now) && !isOver(expires_at, now)) count += 1
+    }
+    return count
+  }
+
   find(id: string): StoredKey | undefined {
     return this.byId.get(id)
   }

@@ -121,6 +121,23 @@ export const DECISION_CASES: readonly StoreCase[] = [
     },
   },
   {
+    title: 'measures the open reviews: how many there are, and since when the oldest waits',
+    async run({ store, reopen }) {
+      const pen = await LogPen.of(store)
+      expect(await store.decisions.measureReviews(instant(0))).toEqual({ waiting: 0, oldest_at: null })
+      // The one that is over first is the youngest.
+      const [over, old, young] = [reviewOf(1), reviewOf(10), reviewOf(20, { expires_at: instant(TTL + 5) })]
+      const approved = reviewOf(2, { status: 'approved' })
+      await pen.commit(createOf(young), createOf(approved), createOf(decisionOf(3)), createOf(old), createOf(over))
+      const reopened = await reopen()
+      const at = (second: number) => reopened.decisions.measureReviews(instant(second))
+      expect(await at(TTL)).toEqual({ waiting: 3, oldest_at: over.evaluated_at })
+      expect(await at(TTL + 1)).toEqual({ waiting: 2, oldest_at: old.evaluated_at })
+      expect(await at(TTL + 5)).toEqual({ waiting: 1, oldest_at: old.evaluated_at })
+      expect(await at(TTL + 10)).toEqual({ waiting: 0, oldest_at: null })
+    },
+  },
+  {
     title: 'says the present status of a decision as last written, null of one that is not there',
     async run({ store }) {
       const pen = await LogPen.of(store)

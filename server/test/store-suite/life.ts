@@ -19,6 +19,7 @@ const CALLS: {
   'decisions.getStatus': (store) => store.decisions.getStatus(idOf('dec', 1)),
   'decisions.list': (store) => store.decisions.list({ agents: null, now: instant(0) }, WHOLE),
   'decisions.listOpenReviews': (store) => store.decisions.listOpenReviews(instant(0)),
+  'decisions.measureReviews': (store) => store.decisions.measureReviews(instant(0)),
   'decisions.listOverdue': (store) => store.decisions.listOverdue('authorized', instant(0), WHOLE),
   'decisions.firstApprovalEnd': (store) => store.decisions.firstApprovalEnd(),
   'decisions.listClosed': (store) =>

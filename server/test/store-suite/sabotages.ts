@@ -87,6 +87,11 @@ const SABOTAGES: readonly Sabotage[] = [
     caughtBy: 'writes a change and its entry and its idempotency record together',
   },
   {
+    what: 'measures reviews that are just over',
+    broken: (sound) => ({ decisions: { measureReviews: (now) => sound.decisions.measureReviews(earlier(now)) } }),
+    caughtBy: 'measures the open reviews',
+  },
+  {
     what: 'starts the log from zero',
     broken: (sound) => ({
       async openLog() {

@@ -61,6 +61,12 @@ export interface OpenReview {
   readonly expires_at: string
 }
 
+export interface WaitingReviews {
+  readonly waiting: number
+  /** The `evaluated_at` of the oldest; null for none. */
+  readonly oldest_at: string | null
+}
+
 export interface DecisionStore {
   get(id: string): Promise<DecisionWithRequest | null>
   /** Returns what transitions change, as last written; faster than reading the whole decision. */
@@ -68,6 +74,8 @@ export interface DecisionStore {
   list(filter: DecisionFilter, page: PageRequest): Promise<Page<DecisionWithRequest>>
   /** Lists the decisions written as `awaiting_review` whose `expires_at` is after `now`. */
   listOpenReviews(now: string): Promise<readonly OpenReview[]>
+  /** Counts the same decisions, damaged rows too, and finds the oldest. */
+  measureReviews(now: string): Promise<WaitingReviews>
   /**
    * Lists the decisions written with this status whose `expires_at` is `now` or earlier, longest overdue first. A page
    * leaves damaged rows out, and may therefore be short or empty: the next page continues after them.

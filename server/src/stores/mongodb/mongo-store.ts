@@ -17,6 +17,7 @@ import {
   listHeldRequests,
   listOpenReviews,
   listOverdue,
+  measureReviews,
 } from './collections/decisions.js'
 import type { Database } from './connection/database.js'
 import { MongoFeedStore } from './feed-store.js'
@@ -38,7 +39,7 @@ const ORDER_WITHIN_MS = 3000
 export class MongoStore extends MongoFeedStore implements Store {
   override readonly decisions: DecisionStore = {
     ...this.bound({ get: findDecision, getStatus: findDecisionStatus, list: listDecisions }),
-    ...this.bound({ listOpenReviews, listOverdue, listClosed, listHeldRequests }),
+    ...this.bound({ listOpenReviews, measureReviews, listOverdue, listClosed, listHeldRequests }),
     firstApprovalEnd: () => firstApprovalEnd(this.decisions),
     remove: (decisions, now) =>
       removeDecisions(this.database, this.#followers.settlements, decisions, now).catch((error) => {

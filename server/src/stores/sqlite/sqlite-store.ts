@@ -20,6 +20,7 @@ import {
   listDecisions,
   listOpenReviews,
   listOverdue,
+  measureReviews,
 } from './tables/decisions.js'
 import { listHeldRequests, readErasures } from './tables/held-requests.js'
 import { findIdempotency } from './tables/idempotency.js'
@@ -42,6 +43,7 @@ export class SqliteStore extends SqliteFeedStore implements Store {
       getStatus: findDecisionStatus,
       list: listDecisions,
       listOpenReviews,
+      measureReviews,
       listOverdue,
       listClosed,
       listHeldRequests,

@@ -43,6 +43,7 @@ const CALLS: Readonly<Record<string, (store: Store & MongoStore) => Promise<unkn
   'decisions of a trace': (store) => store.decisions.list({ ...none, trace_id: 'a' }, LATER),
   'decisions of a status': (store) => store.decisions.list({ ...none, status: 'approved' }, LATER),
   'open reviews': (store) => store.decisions.listOpenReviews(instant(0)),
+  'the measured reviews': (store) => store.decisions.measureReviews(instant(0)),
   'review slots': (store) => store.replicas.reviewSlots.clear('agent a', instant(0)),
   'overdue decisions': (store) => store.decisions.listOverdue('authorized', instant(0), LATER),
   'the first end of an approval': (store) => store.decisions.firstApprovalEnd(),

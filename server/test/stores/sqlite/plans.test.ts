@@ -22,6 +22,7 @@ import {
   listDecisions,
   listOpenReviews,
   listOverdue,
+  measureReviews,
   readPostings,
 } from '#server/stores/sqlite/tables/decisions'
 import {
@@ -165,6 +166,7 @@ describe('the plans of the embedded store', () => {
       'decisions USING INDEX sqlite_autoindex_decisions_1 (id=?)',
     ],
     ['open reviews', (on) => listOpenReviews(on, instant(0)), 'decisions_awaiting_review (expires_ms>?)'],
+    ['the number of open reviews and the oldest', (on) => measureReviews(on, instant(0)), 'SEARCH decisions USING '],
     [
       'overdue decisions',
       (on) => listOverdue(on, 'authorized', instant(0), { limit: 5, after: null }),

@@ -6,6 +6,7 @@ import type {
   HeldRequestFilter,
   OpenReview,
   OpenStatus,
+  WaitingReviews,
 } from '../../../ports/store/decisions.js'
 import type { StoredDecision } from '../../../ports/store/documents.js'
 import type { Page, PageRequest } from '../../../ports/store/page.js'
@@ -107,6 +108,25 @@ export async function listOpenReviews(database: Database, now: string): Promise<
     key_id,
     expires_at: new Date(expires_ms).toISOString(),
   }))
+}
+
+export async function measureReviews(database: Database, now: string): Promise<WaitingReviews> {
+  const { decisions } = database
+  const waiting = { status: 'awaiting_review', expires_ms: { $gt: Date.parse(now) } }
+  const [count, oldest] = await Promise.all([
+    database.call(() => decisions.countDocuments(waiting, { maxTimeMS: READ_LIMIT_MS })),
+    database.call(() =>
+      decisions
+        .find(waiting)
+        .sort({ at_ms: 1, _id: 1 })
+        .limit(1)
+        .project<Pick<DecisionDocument, 'at_ms'>>({ at_ms: 1 })
+        .maxTimeMS(READ_LIMIT_MS)
+        .toArray(),
+    ),
+  ])
+  const [first] = oldest
+  return { waiting: count, oldest_at: first === undefined ? null : new Date(first.at_ms).toISOString() }
 }
 
 export async function listOverdue(

@@ -6,6 +6,7 @@ import type {
   DecisionWithRequest,
   OpenReview,
   OpenStatus,
+  WaitingReviews,
 } from '../../../ports/store/decisions.js'
 import type { HeldRequest, Posting, StoredDecision } from '../../../ports/store/documents.js'
 import type { Page, PageRequest } from '../../../ports/store/page.js'
@@ -183,6 +184,20 @@ export function listOpenReviews(db: Connection, now: string): readonly OpenRevie
   return ofSoundRows(rows, documentOf, leaveOut).map(({ id, agent_id, key_id, expires_at }) => {
     return { id, agent_id, key_id, expires_at }
   })
+}
+
+export function measureReviews(db: Connection, now: string): WaitingReviews {
+  const nowMs = Date.parse(now)
+  const counted = db.get(`SELECT count(*) AS waiting ${OPEN_UNTIL.awaiting_review} AND expires_ms > ?`, nowMs)
+  const oldest = db.get(
+    `SELECT at_ms FROM decisions INDEXED BY ${BY_STATUS}
+     WHERE ${RARE_STATUSES} AND status = 'awaiting_review' AND expires_ms > ? ORDER BY at_ms LIMIT 1`,
+    nowMs,
+  )
+  return {
+    waiting: counted?.waiting as number,
+    oldest_at: oldest === undefined ? null : new Date(oldest.at_ms as number).toISOString(),
+  }
 }
 
 /** Finds each open status by its end; each partial index has exactly this condition. */
