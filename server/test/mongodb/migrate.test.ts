@@ -274,4 +274,9 @@ it('refuses a database with other data, and goes back until a server has written
   await again.stop()
   const other = { ...scene, url: newDatabase() }
   expect((await run(other, ['migrate'])).code).toBe(0)
+  expect((await run(scene, ['migrate', '--undo'])).stderr).toContain('is not the database of this move')
+  const dropped = new MongoClient(other.url)
+  await dropped.db().dropDatabase()
+  await dropped.close()
+  expect((await run(other, ['migrate', '--undo'])).code).toBe(0)
 })

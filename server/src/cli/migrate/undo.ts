@@ -18,12 +18,11 @@ export async function undo(
 ): Promise<number> {
   if (note === null) throw failure(`The data in ${dataDir} were not moved. Nothing was changed.`)
   const state = await onTarget((target) => target.state())
-  if (state.kind === 'empty' || state.kind === 'used') {
-    // It was dropped, or the move never reached it.
-    if (state.kind === 'used' || note.to !== address)
-      throw failure(`MongoDB at ${address} is not the database of this move, which is ${note.to}. Nothing was changed.`)
-  } else if (state.id !== note.id) throw failure(`MongoDB at ${address} belongs to another move. Nothing was changed.`)
-  else await giveUp(source, onTarget, note.id, state.kind === 'completed')
+  const isOfMove = 'id' in state && state.id === note.id
+  if (isOfMove) await giveUp(source, onTarget, note.id, state.kind === 'completed')
+  // It was dropped, or the move never reached it.
+  else if (note.to !== address)
+    throw failure(`MongoDB at ${address} is not the database of this move, which is ${note.to}. Nothing was changed.`)
   await source.move.note(null)
   process.stdout.write(
     `The server uses the data in ${dataDir} again: start it without MONGODB_URL. Drop the database ${address}.\n`,
