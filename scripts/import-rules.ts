@@ -34,6 +34,7 @@ const STORES = [
   'server/src/stores/mongodb/inspect',
   'server/src/stores/mongodb/open',
   'server/src/stores/mongodb/open-feed',
+  'server/src/stores/mongodb/open-move',
 ]
 
 /** Who may import whom: docs/architecture.md says it in words. Tests may import what they like. */

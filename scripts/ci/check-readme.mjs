@@ -51,6 +51,7 @@ const GUIDES = [
   'docs/mcp-server.md',
   'docs/mcp.md',
   'docs/embedding.md',
+  'docs/runbooks.md',
 ]
 
 // The steps before this one build in ways of their own, and the first build is not what is timed here.

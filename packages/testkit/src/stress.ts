@@ -70,6 +70,9 @@ const SIZES = {
   export_attacks: { ci: 2, full: 20 },
   /** Decisions in the store while pages show lists of them. */
   dashboard_decisions: { ci: 1_000, full: 100_000 },
+  /** Decisions that move to MongoDB, and how often the command is killed meanwhile. */
+  moved_decisions: { ci: 200, full: 100_000 },
+  move_kills: { ci: 3, full: 25 },
   /** Decisions and transitions of them while connections to the store are cut. */
   relay_operations: { ci: 250, full: 10_000 },
   /** Changed exports on which two verifiers have to agree. */

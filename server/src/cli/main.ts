@@ -7,6 +7,7 @@ import { CommandError, EXIT, fail } from './exit.js'
 import type { KeysCreateOptions } from './keys.js'
 import type { ListenOptions } from './live/listen.js'
 import type { TailOptions } from './live/tail.js'
+import type { MigrateOptions } from './migrate/migrate.js'
 import { VERSION } from './version.js'
 
 const program = new Command('countersign')
@@ -39,6 +40,26 @@ program
   .command('restore <file>')
   .description('restore a backup into an empty data directory')
   .action(run(async (file: string) => (await import('./backup.js')).restore(file)))
+
+program
+  .command('migrate')
+  .description('move the data of the embedded store in DATA_DIR to MongoDB. The server must not run')
+  .option(
+    '--to <url>',
+    'the database that gets the data, mongodb://…; default: MONGODB_URL, which no process list shows',
+  )
+  .option('--dry-run', 'read all records and check the database; move nothing')
+  .option('--undo', 'go back to the embedded store, if no server has written to the database since')
+  .addHelpText(
+    'after',
+    `
+Example:
+  DATA_DIR=/var/lib/countersign MONGODB_URL=mongodb://db1,db2,db3/countersign countersign migrate
+
+If the command is interrupted, run it again: it continues. It compares all records at the end. Afterwards start the
+server with the same DATA_DIR, which keeps the signing keys, and with MONGODB_URL.`,
+  )
+  .action(run(async (options: MigrateOptions) => (await import('./migrate/migrate.js')).migrate(options)))
 
 program
   .command('clock')

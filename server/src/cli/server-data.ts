@@ -11,8 +11,12 @@ import { failure } from './exit.js'
  */
 export function serverData(): Config {
   const config = readConfig(process.env)
-  const { dataDir } = config
-  if (config.mongodbUrl !== null) return config
+  if (config.mongodbUrl === null) assertOwnData(config.dataDir)
+  return config
+}
+
+/** @throws CommandError when there is no embedded store, or when it belongs to another user */
+export function assertOwnData(dataDir: string): void {
   const data = statIfThere(join(dataDir, 'countersign.db'))
   if (data === undefined)
     throw failure(
@@ -20,5 +24,4 @@ export function serverData(): Config {
     )
   if (process.getuid !== undefined && data.uid !== process.getuid())
     throw failure(`The data in ${dataDir} belongs to the user with number ${data.uid}. Run the command as that user.`)
-  return config
 }

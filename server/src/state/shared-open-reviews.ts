@@ -63,6 +63,11 @@ export class SharedOpenReviews implements OpenReviews {
   }
 }
 
+/** The owners of the slots of a review. */
+export function slotOwners({ agent_id, key_id }: Pick<OpenReview, 'agent_id' | 'key_id'>): readonly [string, string] {
+  return [agentName(agent_id), keyName(key_id)]
+}
+
 function agentName(id: string): string {
   return `agent ${id}`
 }

@@ -53,6 +53,7 @@ const FIXES: Readonly<Record<string, string>> = {
   FolderInPlaceError: 'move it away, and restore a backup: countersign restore <file>.',
   ForeignDatabaseError: 'set DATA_DIR to another directory.',
   DamagedStoreError: 'move the data directory away and restore a backup: countersign restore <file>.',
+  MovedStoreError: 'complete the move or undo it (countersign migrate), or use the store that has the data.',
   UncheckedStoreError: 'fix what prevented the read, then run doctor --deep again.',
 }
 

@@ -1,5 +1,6 @@
 import { type Document, MongoClient } from 'mongodb'
 import { DamagedRecordError, NewerSchemaError } from '../../ports/store/errors.js'
+import { MovedStoreError } from '../../ports/store/move.js'
 import { loadAgents } from './collections/agents.js'
 import { loadKeys } from './collections/keys.js'
 import { loadPoliciesOfSet, POLICIES } from './collections/policies.js'
@@ -29,10 +30,13 @@ class UnusableMongoError extends Error {
 
 const DEADLINE_MS = 3000
 
+/** Errors whose message says what to do. */
+const KEPT = [NewerSchemaError, MovedStoreError, DamagedRecordError]
+
 /**
  * Inspects the MongoDB of a URL, and changes nothing.
  *
- * @throws NewerSchemaError, UnusableMongoError, DamagedRecordError
+ * @throws NewerSchemaError, MovedStoreError, UnusableMongoError, DamagedRecordError
  */
 export async function inspectMongoStore(url: string): Promise<MongoInspection> {
   const address = addressOf(url)
@@ -48,7 +52,7 @@ export async function inspectMongoStore(url: string): Promise<MongoInspection> {
     if (found.schema !== null) await assertOwnDocuments(url)
     return { address, ...found }
   } catch (error) {
-    if (error instanceof NewerSchemaError || error instanceof DamagedRecordError) throw error
+    if (KEPT.some((kind) => error instanceof kind)) throw error
     throw new UnusableMongoError(mongoFailure(url, error))
   } finally {
     await client?.close()

@@ -1,4 +1,5 @@
 import { NewerSchemaError } from '../../ports/store/errors.js'
+import { MovedStoreError } from '../../ports/store/move.js'
 import { KEYS } from './collections/keys.js'
 import { POLICIES } from './collections/policies.js'
 import { WEBHOOKS } from './collections/webhooks.js'
@@ -14,6 +15,9 @@ export const SCHEMA = 'schema'
 /** The schema version of this release: incremented by every change that an older release would misread. */
 export const KNOWN_SCHEMA = 5
 
+/** While no server may use the data: newer than any release. */
+export const UNSERVED_SCHEMA = 1_000_000_000
+
 /** Building an index of a large collection may take any time. */
 const AS_LONG_AS_IT_TAKES = 0
 
@@ -21,13 +25,13 @@ const AS_LONG_AS_IT_TAKES = 0
  * Creates what the store needs before the first record and lacks, after checking that no newer release has written
  * there.
  *
- * @throws NewerSchemaError: nothing was changed; StoreUnavailableError
+ * @throws NewerSchemaError, MovedStoreError: nothing was changed; StoreUnavailableError
  */
 export async function setUp(url: string): Promise<void> {
   const database = await Database.open(url, AS_LONG_AS_IT_TAKES)
   try {
     await assertNotNewer(database, url)
-    await Promise.all(Object.entries(INDEXES).map(([name, indexes]) => database.makeIndexes(name, indexes)))
+    await makeIndexes(database)
     await database.insertNew(database.meta, [{ _id: SCHEMA, version: KNOWN_SCHEMA }])
     // Another process may have been first.
     await assertNotNewer(database, url)
@@ -40,17 +44,36 @@ export async function setUp(url: string): Promise<void> {
   }
 }
 
+/** Creates what an empty database lacks for the records that move to it. */
+export async function makeIndexesAndDirectories(url: string): Promise<void> {
+  const database = await Database.open(url, AS_LONG_AS_IT_TAKES)
+  try {
+    await makeIndexes(database)
+    await makeDirectories(database)
+  } finally {
+    await database.close()
+  }
+}
+
+async function makeIndexes(database: Database): Promise<void> {
+  await Promise.all(Object.entries(INDEXES).map(([name, indexes]) => database.makeIndexes(name, indexes)))
+}
+
 async function assertNotNewer(database: Database, url: string): Promise<void> {
   assertKnownSchema(await database.call(() => database.meta.findOne({ _id: SCHEMA })), url)
 }
 
 /**
  * @param found null before the first start
- * @throws NewerSchemaError
+ * @throws NewerSchemaError, MovedStoreError
  */
 export function assertKnownSchema(found: SchemaDocument | null, url: string): void {
-  if (found !== null && found.version > KNOWN_SCHEMA)
-    throw new NewerSchemaError(`MongoDB at ${addressOf(url)}`, found.version, KNOWN_SCHEMA)
+  if (found === null) return
+  const location = `MongoDB at ${addressOf(url)}`
+  const { version, move } = found
+  if (move !== undefined && move.kind !== 'completed')
+    throw MovedStoreError.ofTarget(location, { isGivenUp: move.kind === 'undone' })
+  if (version > KNOWN_SCHEMA) throw new NewerSchemaError(location, version, KNOWN_SCHEMA)
 }
 
 async function makeDirectories(database: Database): Promise<void> {

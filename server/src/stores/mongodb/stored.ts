@@ -8,6 +8,7 @@
  * log position and review slots, `announced` are the counts of changes.
  */
 import type { AccountKey } from '@countersign/contract'
+import type { MoveProgress } from '../../ports/store/move.js'
 
 /** The log position of a record's entry. The entry's id distinguishes several attempts to write at one index. */
 export interface EntryPosition {
@@ -303,6 +304,15 @@ export interface SigningKeyDocument {
 export interface SchemaDocument {
   _id: string
   readonly version: number
+  /** Absent where the data did not move here. */
+  readonly move?: MoveDocument
+}
+
+/** The move that brought the data. */
+export interface MoveDocument {
+  readonly id: string
+  readonly kind: 'underway' | 'completed' | 'undone'
+  readonly progress: MoveProgress | null
 }
 
 export interface NamedValue {

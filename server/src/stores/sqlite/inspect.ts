@@ -8,6 +8,7 @@ import { openUntouched } from './open-untouched.js'
 import { assertAsWritten } from './page-sums.js'
 import { KNOWN_SCHEMA, schemaVersionOf } from './schema.js'
 import { assertReadable } from './soundness.js'
+import { assertNotMoved } from './tables/move-note.js'
 import { lookAt } from './use-database.js'
 
 export interface SqliteInspection {
@@ -21,7 +22,7 @@ export interface SqliteInspection {
 /**
  * Inspects a store, even one that a server uses, and changes nothing.
  *
- * @throws DamagedStoreError, NewerSchemaError, ForeignDatabaseError, DamagedRecordError
+ * @throws DamagedStoreError, NewerSchemaError, ForeignDatabaseError, DamagedRecordError, MovedStoreError
  */
 export function inspectSqliteStore(path: string): SqliteInspection {
   assertDatabaseIsThere(path)
@@ -30,6 +31,7 @@ export function inspectSqliteStore(path: string): SqliteInspection {
     (db) => {
       const schema = schemaVersionOf(db)
       if (schema > 0) assertReadable(db, path)
+      if (schema > 0) assertNotMoved(db, path)
       if (schema > 0) assertOwnDocuments(db)
       const newest = schema > 0 ? db.get('SELECT max(at_ms) AS at_ms FROM audit_entries')?.at_ms : null
       return { schema, knownSchema: KNOWN_SCHEMA, newestEntryAt: (newest ?? null) as number | null }

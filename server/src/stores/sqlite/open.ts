@@ -9,6 +9,7 @@ import { assertSchema } from './soundness.js'
 import { SqliteStore } from './sqlite-store.js'
 import { hasPosition } from './tables/audit-entries.js'
 import { isRestored } from './tables/meta.js'
+import { assertNotMoved } from './tables/move-note.js'
 import { changeAlone, lookAt } from './use-database.js'
 import { withFile } from './wal-file.js'
 
@@ -22,6 +23,8 @@ export interface SqliteStoreOptions {
   readonly dataDir: string
   /** False: a missing or empty database is refused. */
   readonly mayBeNew?: boolean
+  /** For the move itself: a store that is moved or being moved is refused otherwise. */
+  readonly mayBeMoved?: boolean
   /** Throws to refuse the store before anything in it is changed. */
   readonly assertWanted?: (store: StoreAtRest) => void
   /**
@@ -36,19 +39,20 @@ export interface SqliteStoreOptions {
 /**
  * Opens the embedded store in a directory, which it creates when it is missing, and locks the directory until `close`.
  *
- * @throws DataDirectoryInUseError, MissingStoreError, DamagedStoreError, NewerSchemaError, ForeignDatabaseError:
- *   nothing was changed.
+ * @throws DataDirectoryInUseError, MissingStoreError, DamagedStoreError, NewerSchemaError, ForeignDatabaseError,
+ *   MovedStoreError: nothing was changed.
  */
 export async function openSqliteStore({
   dataDir,
   mayBeNew = true,
+  mayBeMoved = false,
   assertWanted = () => {},
   nowMs = () => performance.now(),
   onError = () => {},
 }: SqliteStoreOptions): Promise<SqliteStore> {
   const directory = holdDataDirectory(dataDir, mayBeNew)
   try {
-    await prepare(directory.databasePath, assertWanted)
+    await prepare(directory.databasePath, mayBeMoved, assertWanted)
     return new SqliteStore(directory, nowMs, onError)
   } catch (error) {
     directory.release()
@@ -57,9 +61,13 @@ export async function openSqliteStore({
 }
 
 /** Refuses a damaged database before SQLite opens it, then migrates it to the present schema. */
-async function prepare(path: string, assertWanted: (store: StoreAtRest) => void): Promise<void> {
+async function prepare(path: string, mayBeMoved: boolean, assertWanted: (store: StoreAtRest) => void): Promise<void> {
   const inLog = await assertAsWritten(path)
-  const look = () => lookAt(path, (db) => assertWanted(storeAtRest(db)))
+  const look = () =>
+    lookAt(path, (db) => {
+      if (!mayBeMoved && schemaVersionOf(db) > 0) assertNotMoved(db, path)
+      assertWanted(storeAtRest(db))
+    })
   if (hasSums(path)) {
     await leavingIndex(path, look)
     await openSums(path, inLog)

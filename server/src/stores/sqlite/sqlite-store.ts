@@ -5,12 +5,14 @@ import { StoreUnavailableError } from '../../ports/store/errors.js'
 import { firstApprovalEnd } from '../../ports/store/first-approval-end.js'
 import type { IdempotencyStore } from '../../ports/store/idempotency.js'
 import type { KeyStore } from '../../ports/store/keys.js'
+import type { MoveSource } from '../../ports/store/move.js'
 import type { CommitResult, Mutation, Store } from '../../ports/store/store.js'
 import type { DataDirectory } from './data-directory.js'
 import { Connection } from './driver.js'
 import { couldNotRead, SqliteFeedStore } from './feed-store.js'
 import { groupText } from './group-text.js'
 import { SqliteLedger } from './ledger.js'
+import { countRecords, findLogEnd, READ_ALL } from './move-source.js'
 import { markClosed } from './page-sums.js'
 import { configureReader } from './schema.js'
 import {
@@ -26,6 +28,7 @@ import { listHeldRequests, readErasures } from './tables/held-requests.js'
 import { findIdempotency } from './tables/idempotency.js'
 import { loadKeys, loadKeyUses } from './tables/keys.js'
 import { findSecret, isRestored } from './tables/meta.js'
+import { findMoveNote } from './tables/move-note.js'
 import { Wiping } from './wipe/wiping.js'
 import { Writer } from './writer.js'
 import type { Ask, Committed, WriterTasks } from './writer-tasks.js'
@@ -61,6 +64,11 @@ export class SqliteStore extends SqliteFeedStore implements Store {
   readonly idempotency: IdempotencyStore = {
     ...this.reads({ get: findIdempotency }),
     purge: (now) => this.#ask('purgeIdempotency', now),
+  }
+  readonly move: MoveSource = {
+    read: this.reads(READ_ALL),
+    ...this.reads({ count: countRecords, logEnd: findLogEnd, findNote: findMoveNote }),
+    note: (note) => this.#ask('writeMoveNote', note),
   }
   readonly #wiping = new Wiping(
     () => this.#read(readErasures, []),

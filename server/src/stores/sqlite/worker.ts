@@ -14,6 +14,7 @@ import { noteWiped } from './tables/held-requests.js'
 import { purgeIdempotency } from './tables/idempotency.js'
 import { saveKeyUses } from './tables/keys.js'
 import { beginLog, findOrMakeLog, makeSecret, proveRoom, touch } from './tables/meta.js'
+import { writeMoveNote } from './tables/move-note.js'
 import { removeReader, takeReader } from './tables/readers.js'
 import { TaskGate } from './task-gate.js'
 import { wipePages } from './wipe/wipe-pages.js'
@@ -49,6 +50,7 @@ const tasks: WriterTasks = {
   removeCounts: (series, beforeMs) => removeCounts(db, series, beforeMs),
   together: (several) => db.transaction(() => several.map(([task, ...parameters]) => run(task, parameters))),
   makeSecret: (name) => makeSecret(db, name),
+  writeMoveNote: (note) => writeMoveNote(db, note),
   touch: () => touch(db),
   dataVersion: () => db.get('PRAGMA data_version')?.data_version as number,
   proveRoom: () => proveRoom(db),

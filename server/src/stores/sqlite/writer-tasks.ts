@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { StoredAccount, StoredDecision } from '../../ports/store/documents.js'
 import type { HeldReader } from '../../ports/store/feed.js'
+import type { MoveNote } from '../../ports/store/move.js'
 import type { CommitResult } from '../../ports/store/store.js'
 
 /** The data that the thread starts with. */
@@ -38,6 +39,7 @@ export interface WriterTasks {
   /** Does several tasks of the feed in one transaction, which waits for the disk once. */
   together(tasks: readonly (readonly [task: FeedTask, ...parameters: unknown[]])[]): readonly unknown[]
   makeSecret(name: string): string
+  writeMoveNote(note: MoveNote | null): void
   /** Returns the page to continue with; null when all pages are wiped. */
   wipePages(from: number): number | null
   /** Returns false while a connection reads from the log. */

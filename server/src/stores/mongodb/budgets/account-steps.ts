@@ -45,6 +45,11 @@ export function openedAt(nowMs: number, number: number, id: string): string {
   return `${String(nowMs).padStart(16, '0')}-${String(number).padStart(9, '0')}-${id}`
 }
 
+/** The number in a text of `openedAt`. */
+export function orderOf(opened: string): number {
+  return Number(opened.split('-')[1])
+}
+
 export function draftOf(account: AccountDocument): Draft {
   const { spent, reserved, marks } = account
   return { ...account, spent: BigInt(spent), reserved: BigInt(reserved), marks: { ...marks }, isChanged: false }

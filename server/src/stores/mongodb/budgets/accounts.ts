@@ -1,12 +1,14 @@
 import type { AccountKey } from '@countersign/contract'
 import { patternTest } from '@countersign/contract/pattern-match'
-import type { AccountFilter } from '../../../ports/store/accounts.js'
+import { type AccountFilter, accountText } from '../../../ports/store/accounts.js'
 import type { StoredAccount } from '../../../ports/store/documents.js'
+import type { MovedAccount } from '../../../ports/store/move.js'
 import type { Page, PageRequest } from '../../../ports/store/page.js'
 import { equality, pageOf } from '../collections/pages.js'
 import type { Database } from '../connection/database.js'
 import type { AccountDocument } from '../stored.js'
 import { accountId } from './account-id.js'
+import { newAccount, openedAt, orderOf } from './account-steps.js'
 
 export async function readAccounts(database: Database, keys: readonly AccountKey[]): Promise<readonly StoredAccount[]> {
   const ids = keys.map(accountId)
@@ -78,4 +80,36 @@ async function committedBalance(
     }
   }
   return sum
+}
+
+/** Writes accounts whose decisions have no pending work. They were opened before any that a server of this store opens. */
+export async function insertAccounts(database: Database, accounts: readonly MovedAccount[]): Promise<void> {
+  const documents = accounts.map(({ account, order }): AccountDocument => {
+    const id = accountId(account)
+    const { spent, reserved } = account
+    return {
+      ...newAccount(id, accountText(account), openedAt(0, order, id)),
+      ...{ v: 1, spent, reserved, is_reserved: BigInt(reserved) !== 0n, is_used: true },
+    }
+  })
+  await database.insertNew(database.accounts, documents)
+}
+
+export async function findAccountsInOrder(
+  database: Database,
+  accounts: readonly MovedAccount[],
+): Promise<readonly (MovedAccount | null)[]> {
+  const keys = accounts.map(({ account }) => account)
+  const [stored, found] = await Promise.all([
+    readAccounts(database, keys),
+    database.findByIds(database.accounts, keys.map(accountId), ['opened']),
+  ])
+  return stored.map((account) => {
+    const opened = found.get(accountId(account))?.opened
+    return opened === undefined ? null : { account, order: orderOf(opened) }
+  })
+}
+
+export function countAccounts(database: Database): Promise<number> {
+  return database.call(() => database.accounts.countDocuments({}))
 }

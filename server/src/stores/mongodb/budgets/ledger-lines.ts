@@ -32,6 +32,16 @@ export function nextLines(before: Lines, postings: readonly Posting[], reservati
   return lines
 }
 
+/** Returns the lines of a decision whose accounts include its postings already. */
+export function bookedLines(postings: readonly Posting[]): Lines {
+  return Object.fromEntries(
+    postings.map(({ account, spent, reserved }) => {
+      const amounts = { spent, reserved, n: 1 }
+      return [accountId(account), { key: accountText(account), due: amounts, booked: amounts }]
+    }),
+  )
+}
+
 /** A record can commit a reservation only when none of its accounts has a line of the decision yet. */
 export function canCommit(before: Lines, { holds }: Reservation): boolean {
   return holds.every(({ id }) => before[id] === undefined)

@@ -1,6 +1,7 @@
 import { patternTest } from '@countersign/contract/pattern-match'
 import type { AgentWithLastSeen } from '../../../ports/store/agents.js'
 import type { StoredAgent } from '../../../ports/store/documents.js'
+import type { MovedRegistration } from '../../../ports/store/move.js'
 import type { Page, PageRequest } from '../../../ports/store/page.js'
 import { rowDocument } from '../../../ports/store/row-document.js'
 import { allDone } from '../connection/all-done.js'
@@ -81,14 +82,69 @@ export async function findAgentMetadata(
   return registration?.revision === revision ? registration : null
 }
 
+/** Writes agents with the times at which they were seen. */
+export async function insertAgents(database: Database, agents: readonly AgentWithLastSeen[]): Promise<void> {
+  const seen = agents.flatMap(({ agent: { id }, lastSeen: { first_seen, last_seen } }) =>
+    first_seen === null || last_seen === null ? [] : [{ _id: id, first_seen, last_seen }],
+  )
+  await database.insertNew(database.lastSeen, seen)
+  const documents = agents.map(({ agent, lastSeen }): AgentDocument => {
+    const isSeen = lastSeen.first_seen !== null
+    const isHeld = agent.registration !== null || agent.suspended !== null
+    return {
+      ...unwrittenAgent(agent.id, agent.known_at),
+      ...(agent.version > 0 && { version: agent.version, document: JSON.stringify(agent) }),
+      ...{ rev: 1, is_held: isHeld, is_seen: isSeen, is_listed: isHeld || isSeen },
+    }
+  })
+  await database.insertNew(database.agents, documents)
+}
+
+export async function findAgents(
+  database: Database,
+  agents: readonly AgentWithLastSeen[],
+): Promise<readonly (AgentWithLastSeen | null)[]> {
+  const ids = agents.map(({ agent }) => agent.id)
+  const found = await database.findByIds(database.agents, ids)
+  const known = await withLastSeen(database, [...found.values()].map(agentOf))
+  const byId = new Map(known.map((one) => [one.agent.id, one]))
+  return ids.map((id) => byId.get(id) ?? null)
+}
+
+export function countAgents(database: Database): Promise<number> {
+  return database.call(() => database.agents.countDocuments({}))
+}
+
+export async function keepRegistrations(
+  database: Database,
+  registrations: readonly MovedRegistration[],
+): Promise<void> {
+  const revisions = registrations.map(({ agent_id, registration }) => ({
+    _id: revisionId(agent_id, registration.revision),
+    document: JSON.stringify(registration),
+  }))
+  await database.insertNew(database.agentRevisions, revisions)
+}
+
+export async function findRegistrations(
+  database: Database,
+  registrations: readonly MovedRegistration[],
+): Promise<readonly (MovedRegistration | null)[]> {
+  const idOf = ({ agent_id, registration }: MovedRegistration) => revisionId(agent_id, registration.revision)
+  const found = await database.findByIds(database.agentRevisions, registrations.map(idOf))
+  return registrations.map((one) => {
+    const document = found.get(idOf(one))?.document
+    return document === undefined ? null : { agent_id: one.agent_id, registration: JSON.parse(document) }
+  })
+}
+
 /** Stores the metadata of the registration in an agent's document. */
 export async function keepRevisions(database: Database, documents: readonly string[]): Promise<void> {
   const revisions = documents.flatMap((document) => {
     const { id, registration } = JSON.parse(document) as StoredAgent
-    if (registration === null) return []
-    return [{ _id: revisionId(id, registration.revision), document: JSON.stringify(registration) }]
+    return registration === null ? [] : [{ agent_id: id, registration }]
   })
-  await database.insertNew(database.agentRevisions, revisions)
+  await keepRegistrations(database, revisions)
 }
 
 /** Agent ids contain no blank. */

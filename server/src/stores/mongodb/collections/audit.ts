@@ -50,6 +50,20 @@ export async function readLog(
   return entries
 }
 
+/** Writes entries of logs that nothing else writes. */
+export async function insertEntries(database: Database, entries: readonly AuditEntry[]): Promise<void> {
+  await database.insertNew(database.audit, entries.map(auditDocumentOf))
+}
+
+/** Finds the entries at these positions, by their ids. */
+export async function findEntries(
+  database: Database,
+  positions: readonly LogPosition[],
+): Promise<ReadonlyMap<string, AuditEntry>> {
+  const found = await database.findByIds(database.audit, positions.map(auditId), ['document'])
+  return new Map([...found].map(([id, { document }]) => [id, JSON.parse(document)]))
+}
+
 /** Whether a record, such as the last one of a primary, has exactly this entry. */
 export function isSameEntry(found: EntryPosition | null, { log, index, entry_id }: EntryPosition): boolean {
   return found !== null && found.log === log && found.index === index && found.entry_id === entry_id

@@ -11,6 +11,7 @@ import type {
 import type { StoredDecision } from '../../../ports/store/documents.js'
 import type { Page, PageRequest } from '../../../ports/store/page.js'
 import { leaveOut, ofSoundRows, openDocument, rowDocument } from '../../../ports/store/row-document.js'
+import { bookedLines } from '../budgets/ledger-lines.js'
 import { type Database, READ_LIMIT_MS } from '../connection/database.js'
 import type { DecisionDocument } from '../stored.js'
 import { leftOf, NOTHING_PASSED, type Passed, passedWith } from './by-time.js'
@@ -18,6 +19,57 @@ import { equality, pageOf, partialPageOf } from './pages.js'
 
 /** The statuses that end at `expires_at`. */
 export const OPEN_STATUSES: readonly string[] = ['authorized', 'awaiting_review', 'approved']
+
+/** The first document of a decision. */
+export function decisionDocument(
+  { decision, request }: DecisionWithRequest,
+  members: Pick<DecisionDocument, 'last' | 'attempt' | 'ledger'>,
+): DecisionDocument {
+  return {
+    _id: decision.id,
+    rev: 1,
+    version: decision.version,
+    is_void: false,
+    at_ms: Date.parse(decision.evaluated_at),
+    status: decision.status,
+    expires_ms: Date.parse(decision.expires_at),
+    agent_id: decision.agent_id,
+    action: decision.action,
+    resource: decision.resource,
+    effect: decision.effect,
+    policy_id: decision.policy_id,
+    request_hash: decision.request_hash,
+    key_id: decision.key_id,
+    ...(decision.trace_id !== undefined && { trace_id: decision.trace_id }),
+    document: JSON.stringify(decision),
+    context: request.context === null ? null : JSON.stringify(request.context),
+    salt: request.salt,
+    ...members,
+  }
+}
+
+/** Writes decisions whose entries are in the log, and whose accounts include their amounts. */
+export async function insertSettledDecisions(
+  database: Database,
+  decisions: readonly DecisionWithRequest[],
+): Promise<void> {
+  const documents = decisions.map((one) =>
+    decisionDocument(one, { last: null, attempt: null, ledger: bookedLines(one.decision.postings) }),
+  )
+  await database.insertNew(database.decisions, documents)
+}
+
+export async function findDecisions(
+  database: Database,
+  decisions: readonly DecisionWithRequest[],
+): Promise<readonly (DecisionWithRequest | null)[]> {
+  const ids = decisions.map(({ decision }) => decision.id)
+  const found = await database.findByIds(database.decisions, ids)
+  return ids.map((id) => {
+    const document = found.get(id)
+    return document === undefined || document.is_void ? null : decisionOf(document)
+  })
+}
 
 export async function findDecision(database: Database, id: string): Promise<DecisionWithRequest | null> {
   const found = await database.findById(database.decisions, id)

@@ -89,6 +89,19 @@ export async function readRetiredKeys(
   return [...named, ...alike]
 }
 
+/** Writes keys that no process changes; revoked ones retire at once. */
+export async function insertKeys(database: Database, keys: readonly StoredKey[]): Promise<void> {
+  const entries = keys.map((key) => [key.id, keyEntryOf(key)] as const)
+  const isRevoked = new Set(keys.filter(({ revoked_at }) => revoked_at !== null).map(({ id }) => id))
+  await retireKeys(
+    database,
+    entries.filter(([id]) => isRevoked.has(id)),
+  )
+  const live = entries.filter(([id]) => !isRevoked.has(id)).map(([id, entry]) => [`keys.${id}`, entry])
+  if (live.length === 0) return
+  await database.call(() => database.keyDirectory.updateOne({ _id: KEYS }, { $set: Object.fromEntries(live) }))
+}
+
 export async function loadKeyUses(database: Database): Promise<ReadonlyMap<string, string>> {
   const uses = await database.call(() => database.keyUses.find().toArray())
   return new Map(uses.map(({ _id, used_at }) => [_id, used_at]))

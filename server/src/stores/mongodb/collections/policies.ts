@@ -1,5 +1,6 @@
 import type { StoredPolicy } from '../../../ports/store/documents.js'
 import { DamagedRecordError } from '../../../ports/store/errors.js'
+import type { MovedPolicy } from '../../../ports/store/move.js'
 import type { Page, PageRequest } from '../../../ports/store/page.js'
 import { rowDocument } from '../../../ports/store/row-document.js'
 import { allDone } from '../connection/all-done.js'
@@ -47,6 +48,45 @@ export async function keepPolicyRevision(
     document: written,
   }
   await database.insertNew(database.policies, [revision])
+}
+
+/** Writes revisions that no process changes. Each write and each deletion of a policy incremented the set. */
+export async function insertRevisions(database: Database, revisions: readonly MovedPolicy[]): Promise<void> {
+  if (revisions.length === 0) return
+  await database.insertNew(database.policies, revisions.map(movedDocument))
+  const live = revisions.flatMap(({ policy: { id, version, document }, until_set }) =>
+    until_set === null ? [[`live.${id}`, { version, name: document.name }] as const] : [],
+  )
+  const policy_set = Math.max(...revisions.map(({ policy, until_set }) => until_set ?? policy.policy_set))
+  const update = { $max: { policy_set }, ...(live.length > 0 && { $set: Object.fromEntries(live) }) }
+  await database.call(() => database.policyDirectory.updateOne({ _id: POLICIES }, update))
+}
+
+export async function findRevisions(
+  database: Database,
+  revisions: readonly MovedPolicy[],
+): Promise<readonly (MovedPolicy | null)[]> {
+  const idOf = ({ policy: { id, version } }: MovedPolicy) => revisionId(id, version)
+  const found = await database.findByIds(database.policies, revisions.map(idOf))
+  return revisions.map((revision) => {
+    const document = found.get(idOf(revision))
+    if (document === undefined) return null
+    const { until_set, deleted_at } = document
+    return { policy: policyOf(document), until_set: until_set === OPEN ? null : until_set, deleted_at }
+  })
+}
+
+function movedDocument({ policy, until_set, deleted_at }: MovedPolicy): PolicyRevision {
+  const { id, version, policy_set } = policy
+  return {
+    _id: revisionId(id, version),
+    policy_id: id,
+    version,
+    from_set: policy_set,
+    until_set: until_set ?? OPEN,
+    deleted_at,
+    document: JSON.stringify(policy),
+  }
 }
 
 /** Completes the last record of the directory: its revision and its entry. */

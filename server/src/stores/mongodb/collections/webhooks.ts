@@ -31,3 +31,10 @@ export function hasRoomForWebhook(webhooks: WebhookDirectory['webhooks'], webhoo
   const isNew = webhooks[webhook.id] === undefined
   return hasRoom({ ...webhooks, [webhook.id]: webhookEntryOf(webhook) }, isNew ? 'new' : 'more')
 }
+
+/** Writes webhooks that no process changes. */
+export async function insertWebhooks(database: Database, webhooks: readonly StoredWebhook[]): Promise<void> {
+  if (webhooks.length === 0) return
+  const $set = Object.fromEntries(webhooks.map((webhook) => [`webhooks.${webhook.id}`, webhookEntryOf(webhook)]))
+  await database.call(() => database.webhookDirectory.updateOne({ _id: WEBHOOKS }, { $set }))
+}

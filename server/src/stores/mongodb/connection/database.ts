@@ -178,6 +178,17 @@ class Connection {
     return new Map(found.map((document) => [document._id, document]))
   }
 
+  /** Whether no collection has a document. @throws StoreUnavailableError */
+  isEmpty(): Promise<boolean> {
+    return this.call(async () => {
+      for (const { name } of await this.db.listCollections({}, { nameOnly: true }).toArray()) {
+        if (name.startsWith('system.')) continue
+        if ((await this.db.collection(name).findOne({}, { projection: { _id: 1 } })) !== null) return false
+      }
+      return true
+    })
+  }
+
   /** @throws StoreUnavailableError */
   isReplicated(): Promise<boolean> {
     return this.call(() => isReplicated(this.client))

@@ -1,5 +1,6 @@
 import type { CountFilter, StoredCount } from '../../../ports/store/feed.js'
 import { type Database, duplicatesOf } from '../connection/database.js'
+import type { CountDocument } from '../stored.js'
 
 const DIGITS = 16
 
@@ -28,6 +29,20 @@ export async function writeCounts(database: Database, counts: readonly StoredCou
   })
 }
 
+export async function findCounts(
+  database: Database,
+  counts: readonly StoredCount[],
+): Promise<readonly (StoredCount | null)[]> {
+  const found = await database.findByIds(
+    database.counts,
+    counts.map(({ id }) => id),
+  )
+  return counts.map(({ id }) => {
+    const document = found.get(id)
+    return document === undefined ? null : countOf(document)
+  })
+}
+
 export async function listCounts(
   database: Database,
   { series, from_ms, to_ms }: CountFilter,
@@ -40,12 +55,11 @@ export async function listCounts(
       .limit(limit)
       .toArray(),
   )
-  return found.map(({ _id, series, starts_ms, document }) => ({
-    id: _id,
-    series,
-    starts_ms,
-    document: JSON.parse(document),
-  }))
+  return found.map(countOf)
+}
+
+function countOf({ _id, series, starts_ms, document }: CountDocument): StoredCount {
+  return { id: _id, series, starts_ms, document: JSON.parse(document) }
 }
 
 const LARGEST_REMOVAL = 1000

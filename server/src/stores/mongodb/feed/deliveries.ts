@@ -11,6 +11,18 @@ export async function addDeliveries(database: Database, deliveries: readonly Sto
   await database.insertNew(database.deliveries, deliveries.map(documentOf))
 }
 
+export async function findDeliveries(
+  database: Database,
+  deliveries: readonly StoredDelivery[],
+): Promise<readonly (StoredDelivery | null)[]> {
+  const ids = deliveries.map(({ id }) => id)
+  const found = await database.findByIds(database.deliveries, ids)
+  return ids.map((id) => {
+    const document = found.get(id)
+    return document === undefined ? null : deliveryOf(document)
+  })
+}
+
 export async function updateDeliveries(
   database: Database,
   deliveries: readonly StoredDelivery[],

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { StoreUnavailableError } from '../../../ports/store/errors.js'
 import type { FeedBatch, HeldReader, ReaderStore } from '../../../ports/store/feed.js'
+import type { MovedReader } from '../../../ports/store/move.js'
 import type { Database } from '../connection/database.js'
 import type { ReaderDocument } from '../stored.js'
 import { orderOf, writeCounts } from './counts.js'
@@ -177,4 +178,27 @@ function newReader(name: string): ReaderDocument {
 function heldReaderOf({ _id, document }: ReaderDocument, fence: number): HeldReader {
   const saved: SavedReader | null = document === null ? null : JSON.parse(document)
   return { name: _id, fence, positions: saved?.positions ?? null, state: saved?.state ?? {} }
+}
+
+/** Writes readers that no process holds. */
+export async function insertSavedReaders(database: Database, readers: readonly MovedReader[]): Promise<void> {
+  const documents = readers.map(({ name, positions, state }) => ({
+    ...newReader(name),
+    document: JSON.stringify({ positions, state } satisfies SavedReader),
+  }))
+  await database.insertNew(database.readers, documents)
+}
+
+export async function findSavedReaders(
+  database: Database,
+  readers: readonly MovedReader[],
+): Promise<readonly (MovedReader | null)[]> {
+  const found = await database.findByIds(
+    database.readers,
+    readers.map(({ name }) => name),
+  )
+  return readers.map(({ name }) => {
+    const document = found.get(name)?.document ?? null
+    return document === null ? null : { name, ...(JSON.parse(document) as SavedReader) }
+  })
 }

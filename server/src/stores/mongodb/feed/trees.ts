@@ -81,6 +81,30 @@ async function readCheckpoints(
   return found.map(({ document }) => JSON.parse(document))
 }
 
+export async function findNodesOfTrees(
+  database: Database,
+  nodes: readonly StoredNode[],
+): Promise<readonly (StoredNode | null)[]> {
+  const idOf = (node: StoredNode) => nodeId(node.tree, node)
+  const found = await database.findByIds(database.treeNodes, nodes.map(idOf))
+  return nodes.map((node) => {
+    const hash = found.get(idOf(node))?.hash
+    return hash === undefined ? null : { ...node, hash }
+  })
+}
+
+export async function findCheckpoints(
+  database: Database,
+  checkpoints: readonly StoredCheckpoint[],
+): Promise<readonly (StoredCheckpoint | null)[]> {
+  const ids = checkpoints.map(({ index }) => checkpointId(index))
+  const found = await database.findByIds(database.checkpoints, ids)
+  return ids.map((id) => {
+    const document = found.get(id)?.document
+    return document === undefined ? null : JSON.parse(document)
+  })
+}
+
 function nodeId(tree: string, { level, index }: NodePlace): string {
   return `${tree}/${level}/${index}`
 }

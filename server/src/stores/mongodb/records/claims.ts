@@ -44,6 +44,25 @@ export async function findIdempotency(
   return counts && (await isCommitted(database, found)) ? recordOf(found) : null
 }
 
+/** Writes the names of calls that are committed, whatever becomes of their records. */
+export async function insertClaimed(database: Database, records: readonly IdempotencyRecord[]): Promise<void> {
+  await database.insertNew(
+    database.claims,
+    records.map((record) => claimOf(record, null, null)),
+  )
+}
+
+export async function findClaimed(
+  database: Database,
+  records: readonly IdempotencyRecord[],
+): Promise<readonly (IdempotencyRecord | null)[]> {
+  const found = await database.findByIds(database.claims, records.map(claimId))
+  return records.map((record) => {
+    const claim = found.get(claimId(record))
+    return claim === undefined ? null : recordOf(claim)
+  })
+}
+
 /** Returns the names among these that are taken by calls which are still valid when the new ones are created. */
 export async function isTaken(database: Database, claims: readonly Claim[]): Promise<ReadonlySet<string>> {
   const others = await otherClaims(database, claims)

@@ -3,6 +3,7 @@
  * Each write increments `rev`, so that a delayed write, whose answer is no longer awaited, changes nothing.
  */
 import { randomBytes } from 'node:crypto'
+import type { LogEnd } from '../../../ports/store/audit.js'
 import type { Database } from '../connection/database.js'
 import type { FollowedKind, Intent, LogDocument } from '../stored.js'
 
@@ -19,6 +20,11 @@ export function newLog(holder: string, until_ms: number): LogDocument {
   const _id = randomBytes(6).toString('base64url')
   const announced = { policies: 0, agent: 0, keys: 0 }
   return { _id, epoch: 1, rev: 1, holder, until_ms, start: 0, group: [], announced, underway: [] }
+}
+
+/** Leaves a complete log to the next process that needs one. */
+export async function leaveLogBehind(database: Database, { log, next_index }: LogEnd): Promise<void> {
+  await database.insertNew(database.logs, [{ ...newLog('', 0), _id: log, holder: null, start: next_index }])
 }
 
 export function intentUpdate({ announced }: LogDocument, start: number, group: readonly Intent[]) {

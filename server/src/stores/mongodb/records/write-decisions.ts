@@ -4,6 +4,7 @@ import type { MongoLedger } from '../budgets/ledger.js'
 import { hasUnsettled, nextLines } from '../budgets/ledger-lines.js'
 import type { Reservation } from '../budgets/reservation.js'
 import type { Settling } from '../budgets/settlements.js'
+import { decisionDocument } from '../collections/decisions.js'
 import type { Database } from '../connection/database.js'
 import type { DecisionDocument, LedgerLine } from '../stored.js'
 import { committedAmong, type Primaries } from './primaries.js'
@@ -62,27 +63,7 @@ function newDecision(
 ): DecisionDocument {
   const ledger = nextLines({}, decision.postings, held)
   return {
-    _id: decision.id,
-    rev: 1,
-    version: decision.version,
-    last: lastOf(step),
-    is_void: false,
-    at_ms: Date.parse(decision.evaluated_at),
-    status: decision.status,
-    expires_ms: Date.parse(decision.expires_at),
-    agent_id: decision.agent_id,
-    action: decision.action,
-    resource: decision.resource,
-    effect: decision.effect,
-    policy_id: decision.policy_id,
-    request_hash: decision.request_hash,
-    key_id: decision.key_id,
-    ...(decision.trace_id !== undefined && { trace_id: decision.trace_id }),
-    document: JSON.stringify(decision),
-    context: request.context === null ? null : JSON.stringify(request.context),
-    salt: request.salt,
-    attempt: held?.attempt ?? null,
-    ledger,
+    ...decisionDocument({ decision, request }, { last: lastOf(step), attempt: held?.attempt ?? null, ledger }),
     ...(hasUnsettled(ledger) && { unsettled: nowMs }),
   }
 }

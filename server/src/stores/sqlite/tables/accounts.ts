@@ -2,8 +2,10 @@ import type { AccountKey } from '@countersign/contract'
 import { patternTest } from '@countersign/contract/pattern-match'
 import type { AccountFilter } from '../../../ports/store/accounts.js'
 import type { StoredAccount } from '../../../ports/store/documents.js'
+import type { MovedAccount } from '../../../ports/store/move.js'
 import type { Page, PageRequest } from '../../../ports/store/page.js'
 import type { Connection, Row } from '../driver.js'
+import { readInOrder } from '../read-in-order.js'
 import { type Condition, equality, pageOf, type Scan } from '../scan-newest-first.js'
 
 /**
@@ -53,6 +55,13 @@ export function listAccounts(db: Connection, filter: AccountFilter, page: PageRe
   return pageOf(db, accountScan(filter), page, {
     read: (seq) => db.get('SELECT * FROM accounts WHERE seq = ?', seq),
     make: accountOf,
+  })
+}
+
+export function readAllAccounts(db: Connection, page: PageRequest): Promise<Page<MovedAccount>> {
+  return readInOrder(db, 'accounts', page, {
+    read: (seq) => db.get('SELECT * FROM accounts WHERE seq = ?', seq),
+    make: (row) => ({ account: accountOf(row), order: row.seq as number }),
   })
 }
 

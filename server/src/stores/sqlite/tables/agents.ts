@@ -1,9 +1,11 @@
 import { patternTest } from '@countersign/contract/pattern-match'
 import type { AgentWithLastSeen } from '../../../ports/store/agents.js'
 import type { StoredAgent } from '../../../ports/store/documents.js'
+import type { MovedRegistration } from '../../../ports/store/move.js'
 import type { Page, PageRequest } from '../../../ports/store/page.js'
 import { rowDocument } from '../../../ports/store/row-document.js'
 import type { Connection, Row } from '../driver.js'
+import { readInOrder } from '../read-in-order.js'
 import { readPage } from '../read-page.js'
 import { pageOf, type Scan } from '../scan-newest-first.js'
 
@@ -107,6 +109,21 @@ function agentScan(patterns: readonly string[] | null): Scan {
 export function findAgentMetadata(db: Connection, id: string, revision: number): StoredAgent['registration'] {
   const row = db.get('SELECT document FROM agent_revisions WHERE agent_id = ? AND revision = ?', id, revision)
   return row === undefined ? null : JSON.parse(row.document as string)
+}
+
+/** Reads every agent that the store knows, also those that no list shows. */
+export function readAllAgents(db: Connection, page: PageRequest): Promise<Page<AgentWithLastSeen>> {
+  return readInOrder(db, 'agents', page, {
+    read: (seq) => db.get(`${READ} WHERE agents.seq = ?`, seq),
+    make: agentOf,
+  })
+}
+
+export function readAllRegistrations(db: Connection, page: PageRequest): Promise<Page<MovedRegistration>> {
+  return readInOrder(db, 'agent_revisions', page, {
+    read: (seq) => db.get('SELECT agent_id, document FROM agent_revisions WHERE rowid = ?', seq),
+    make: (row) => ({ agent_id: row.agent_id as string, registration: JSON.parse(row.document as string) }),
+  })
 }
 
 const READ = `SELECT agents.id, version, known_at, document, first_seen, last_seen

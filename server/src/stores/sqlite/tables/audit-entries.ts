@@ -3,6 +3,7 @@ import type { AuditFilter, LogEnd, LogPosition } from '../../../ports/store/audi
 import type { Page, PageRequest } from '../../../ports/store/page.js'
 import { PageRoom } from '../../../ports/store/page-room.js'
 import type { Connection, Row } from '../driver.js'
+import { readInOrder } from '../read-in-order.js'
 import { bytesOf } from '../read-page.js'
 import { equality, pageOf, type Scan } from '../scan-newest-first.js'
 
@@ -75,6 +76,13 @@ export function listLogs(db: Connection): readonly LogEnd[] {
 
 export function listAuditEntries(db: Connection, filter: AuditFilter, page: PageRequest): Promise<Page<AuditEntry>> {
   return pageOf(db, auditScan(filter), page, {
+    read: (seq) => db.get('SELECT document FROM audit_entries WHERE seq = ?', seq),
+    make: entryOf,
+  })
+}
+
+export function readAllEntries(db: Connection, page: PageRequest): Promise<Page<AuditEntry>> {
+  return readInOrder(db, 'audit_entries', page, {
     read: (seq) => db.get('SELECT document FROM audit_entries WHERE seq = ?', seq),
     make: entryOf,
   })

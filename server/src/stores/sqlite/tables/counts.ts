@@ -1,4 +1,5 @@
 import type { CountFilter, StoredCount } from '../../../ports/store/feed.js'
+import type { Page, PageRequest } from '../../../ports/store/page.js'
 import type { Connection, Row } from '../driver.js'
 
 export function writeCounts(db: Connection, counts: readonly StoredCount[]): void {
@@ -27,6 +28,15 @@ export function listCounts(
     limit,
   )
   return rows.map(countOf)
+}
+
+export function readAllCounts(db: Connection, { limit, after }: PageRequest): Page<StoredCount> {
+  const rows = db.all(
+    'SELECT id, series, starts_ms, document FROM counts WHERE id > ? ORDER BY id LIMIT ?',
+    after ?? '',
+    limit,
+  )
+  return { items: rows.map(countOf), next: rows.length < limit ? null : (rows.at(-1)?.id as string) }
 }
 
 const LARGEST_REMOVAL = 1000

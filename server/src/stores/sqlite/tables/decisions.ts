@@ -12,6 +12,7 @@ import type { HeldRequest, Posting, StoredDecision } from '../../../ports/store/
 import type { Page, PageRequest } from '../../../ports/store/page.js'
 import { leaveOut, ofSoundRows, openDocument } from '../../../ports/store/row-document.js'
 import type { Connection, Row } from '../driver.js'
+import { readInOrder } from '../read-in-order.js'
 import { type Condition, equality, pageOf, type Scan } from '../scan-newest-first.js'
 import { eraseResponses } from './deliveries.js'
 import { documentReader } from './documents.js'
@@ -148,6 +149,13 @@ export function listDecisions(
   page: PageRequest,
 ): Promise<Page<DecisionWithRequest>> {
   return pageOf(db, decisionScan(filter), page, {
+    read: (seq) => db.get(`${READ} WHERE seq = ?`, seq),
+    make: decisionOf,
+  })
+}
+
+export function readAllDecisions(db: Connection, page: PageRequest): Promise<Page<DecisionWithRequest>> {
+  return readInOrder(db, 'decisions', page, {
     read: (seq) => db.get(`${READ} WHERE seq = ?`, seq),
     make: decisionOf,
   })

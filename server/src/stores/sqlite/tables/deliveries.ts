@@ -3,6 +3,7 @@ import type { DeliveryFilter } from '../../../ports/store/feed.js'
 import type { Page, PageRequest } from '../../../ports/store/page.js'
 import { leaveOut, ofSoundRows } from '../../../ports/store/row-document.js'
 import type { Connection } from '../driver.js'
+import { readInOrder } from '../read-in-order.js'
 import { equality, pageOf, type Scan } from '../scan-newest-first.js'
 import { documentReader } from './documents.js'
 import { ERASED } from './held-requests.js'
@@ -76,6 +77,13 @@ export function listDeliveries(
   page: PageRequest,
 ): Promise<Page<StoredDelivery>> {
   return pageOf(db, deliveryScan(filter), page, {
+    read: (seq) => db.get(`${READ} WHERE seq = ?`, seq),
+    make: deliveryOf,
+  })
+}
+
+export function readAllDeliveries(db: Connection, page: PageRequest): Promise<Page<StoredDelivery>> {
+  return readInOrder(db, 'deliveries', page, {
     read: (seq) => db.get(`${READ} WHERE seq = ?`, seq),
     make: deliveryOf,
   })

@@ -1,6 +1,8 @@
 import type { IdempotencyRecord } from '../../../ports/store/documents.js'
 import type { IdempotencyName } from '../../../ports/store/idempotency.js'
+import type { Page, PageRequest } from '../../../ports/store/page.js'
 import type { Connection, Row } from '../driver.js'
+import { readInOrder } from '../read-in-order.js'
 import { isOpenAt } from './decisions.js'
 import { ERASED } from './held-requests.js'
 
@@ -48,6 +50,14 @@ export function findIdempotency(db: Connection, name: IdempotencyName, now: stri
     Date.parse(now),
   )
   return row === undefined ? null : recordOf(row)
+}
+
+/** Reads every record, also those that no longer count. */
+export function readAllIdempotency(db: Connection, page: PageRequest): Promise<Page<IdempotencyRecord>> {
+  return readInOrder(db, 'idempotency', page, {
+    read: (seq) => db.get('SELECT * FROM idempotency WHERE seq = ?', seq),
+    make: recordOf,
+  })
 }
 
 const LARGEST_PURGE = 1000

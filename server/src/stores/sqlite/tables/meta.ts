@@ -12,6 +12,17 @@ export function makeSecret(db: Connection, name: string): string {
   return findOrInsert(db, SECRET + name, () => randomBytes(32).toString('base64url'))
 }
 
+export function listSecrets(db: Connection): readonly { readonly name: string; readonly value: string }[] {
+  return db
+    .all('SELECT name, value FROM meta WHERE substr(name, 1, ?) = ? ORDER BY name', SECRET.length, SECRET)
+    .map(({ name, value }) => ({ name: (name as string).slice(SECRET.length), value: value as string }))
+}
+
+/** Null before the first start, and for a restored store. */
+export function findLog(db: Connection): string | null {
+  return find(db, LOG)
+}
+
 /** Returns the name of this store's only log. */
 export function findOrMakeLog(db: Connection): string {
   return findOrInsert(db, LOG, newLog)
@@ -33,7 +44,7 @@ export function endLog(db: Connection): void {
 
 /** Whether `restoreStore` has ended the log, and none was begun since. */
 export function isRestored(db: Connection): boolean {
-  return find(db, LOG) === null && db.get('SELECT 1 FROM audit_entries LIMIT 1') !== undefined
+  return findLog(db) === null && db.get('SELECT 1 FROM audit_entries LIMIT 1') !== undefined
 }
 
 /** Proves that a write becomes durable. */

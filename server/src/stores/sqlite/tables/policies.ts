@@ -1,7 +1,9 @@
 import type { StoredPolicy } from '../../../ports/store/documents.js'
+import type { MovedPolicy } from '../../../ports/store/move.js'
 import type { Page, PageRequest } from '../../../ports/store/page.js'
 import type { Conflict } from '../../../ports/store/store.js'
 import type { Connection, Row } from '../driver.js'
+import { readInOrder } from '../read-in-order.js'
 import { readPage } from '../read-page.js'
 import { documentReader } from './documents.js'
 
@@ -88,6 +90,18 @@ export function findPolicyRevision(db: Connection, id: string, revision: number)
     revision,
   )
   return row === undefined ? null : revisionOf(row)
+}
+
+/** Reads every revision of every policy, as it was written. */
+export function readAllRevisions(db: Connection, page: PageRequest): Promise<Page<MovedPolicy>> {
+  return readInOrder(db, 'policies', page, {
+    read: (seq) => db.get('SELECT id, version, until_set, deleted_at, document FROM policies WHERE seq = ?', seq),
+    make: (row) => ({
+      policy: policyOf(row),
+      until_set: row.until_set === OPEN ? null : (row.until_set as number),
+      deleted_at: row.deleted_at as string | null,
+    }),
+  })
 }
 
 function writePolicySet(db: Connection, policySet: number): void {

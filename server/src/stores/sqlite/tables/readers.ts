@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import type { FeedBatch, HeldReader } from '../../../ports/store/feed.js'
+import type { MovedReader } from '../../../ports/store/move.js'
 import type { Connection, Row } from '../driver.js'
 
 /** Leaves room for all later fences. */
@@ -44,6 +45,13 @@ export function listReaders(db: Connection, prefix: string): readonly string[] {
     if (found.length < CHUNK) return names
   }
 }
+/** Those that were saved. */
+export function readAllReaders(db: Connection): readonly MovedReader[] {
+  return db
+    .all('SELECT name, document FROM readers WHERE document IS NOT NULL ORDER BY name')
+    .map(({ name, document }) => ({ name: name as string, ...(JSON.parse(document as string) as SavedReader) }))
+}
+
 const CHUNK = 100
 const SELECT_SAVED = 'SELECT name FROM readers WHERE document IS NOT NULL'
 
