@@ -10,7 +10,7 @@ import type { TailOptions } from './live/tail.js'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 const program = new Command('countersign')
-  .description('The authorization decision point for AI agents.')
+  .description('The authorization decision point for AI agents. Without a command, it runs the server.')
   .version(version)
   .showHelpAfterError()
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? EXIT.ok : EXIT.usage))
@@ -177,7 +177,8 @@ audit
     ),
   )
 
-await program.parseAsync()
+const [node = '', script = '', ...words] = process.argv
+await program.parseAsync([node, script, ...(words.length === 0 ? ['serve'] : words)])
 
 /** Sets the exit code from a command's result, and reports what it throws. */
 function run<Args extends unknown[]>(command: (...args: Args) => Promise<number>) {
