@@ -58,6 +58,13 @@ function pack(folder, isMeant) {
   }))
 }
 
+/** The names of the packages that a release publishes. */
+export function publishedNames() {
+  return manifests()
+    .filter((manifest) => !manifest.private)
+    .map(({ name }) => name)
+}
+
 /** @returns {Manifest[]} */
 function manifests() {
   return workspaces(ROOT).map((workspace) => JSON.parse(readFileSync(join(ROOT, workspace, 'package.json'), 'utf8')))

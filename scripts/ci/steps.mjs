@@ -45,6 +45,7 @@ export function plannedStages(root) {
         ...onNode24(root),
         { name: 'oldest LangChain', command: ['node', 'scripts/ci/on-oldest-langchain.mjs'], minutes: 5 },
         { name: 'generators of clients', command: ['node', 'scripts/ci/check-generators.mjs'], minutes: 5 },
+        { name: 'packages by name', command: ['node', 'scripts/ci/check-by-name.mjs'], minutes: 10 },
         { name: 'unused code', command: ['npm', 'run', '--silent', 'knip'], minutes: 4 },
         ...generators(root),
       ],
