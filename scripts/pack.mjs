@@ -1,5 +1,5 @@
 /**
- * `npm run pack`: builds what is stale and writes a tarball of every published package to `dist-packages`, or to the folder
+ * `npm run pack`: builds what is stale and writes a tarball of every package of the scope to `dist-packages`, or to the folder
  * that is given. Its last lines are the commands that install them elsewhere.
  */
 import { execFileSync } from 'node:child_process'
@@ -24,10 +24,29 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
  * @returns {Packed[]}
  */
 export function packPackages(folder) {
+  return pack(folder, (name) => name.startsWith('@'))
+}
+
+/**
+ * Packs the short names, `countersign` and `countersign-mcp`. They need a folder of their own: npm gives the tarball of
+ * `@countersign/mcp` the same name as that of `countersign-mcp`.
+ * @param {string} folder as for `packPackages`
+ * @returns {Packed[]}
+ */
+export function packShortNames(folder) {
+  return pack(folder, (name) => !name.startsWith('@'))
+}
+
+/**
+ * @param {string} folder
+ * @param {(name: string) => boolean} isMeant
+ * @returns {Packed[]}
+ */
+function pack(folder, isMeant) {
   mkdirSync(folder, { recursive: true })
   for (const name of readdirSync(folder)) if (/^countersign-.*\.tgz$/.test(name)) rmSync(join(folder, name))
   const published = manifests().filter((manifest) => !manifest.private)
-  const chosen = published.flatMap(({ name }) => ['--workspace', name])
+  const chosen = published.filter(({ name }) => isMeant(name)).flatMap(({ name }) => ['--workspace', name])
   // A build of its own would change what others are reading.
   const args = ['pack', ...chosen, '--ignore-scripts', '--pack-destination', folder, '--json', '--loglevel', 'error']
   const packed = execFileSync('npm', args, { cwd: ROOT, encoding: 'utf8', shell: process.platform === 'win32' })
@@ -37,6 +56,13 @@ export function packPackages(folder) {
     files: files.map((/** @type {{ path: string }} */ { path }) => path),
     needs: [...closureOf(name, published)].sort(),
   }))
+}
+
+/** The names of the packages that a release publishes. */
+export function publishedNames() {
+  return manifests()
+    .filter((manifest) => !manifest.private)
+    .map(({ name }) => name)
 }
 
 /** @returns {Manifest[]} */

@@ -1,8 +1,9 @@
-/** The workflow of GitHub beside what it runs. */
+/** The workflows of GitHub beside what they run. */
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { lastOf, stagesOf } from './ci/dockerfile.mjs'
 import { plannedStages } from './ci/steps.mjs'
+import { publishedNames } from './pack.mjs'
 import { ROOT, readText, repositoryFiles } from './repository-files.js'
 
 const WORKFLOW = readText('.github/workflows/ci.yml')
@@ -29,7 +30,7 @@ it('the checks themselves run a part on the newest Node, with the oldest LangCha
   const commands = plannedStages(ROOT)
     .flat(2)
     .map(({ command }) => command.join(' '))
-  for (const part of [`on-node.mjs ${newest} `, 'on-oldest-langchain.mjs', 'check-generators.mjs'])
+  for (const part of [`on-node.mjs ${newest} `, 'on-oldest-langchain.mjs', 'check-generators.mjs', 'check-by-name.mjs'])
     expect(commands).toContainEqual(expect.stringContaining(part))
 })
 
@@ -100,5 +101,45 @@ describe('every workflow', () => {
   it('runs no code of a pull request with secrets, and puts no text of others into a command', () => {
     expect(workflows.filter(({ on }) => 'pull_request_target' in on || 'workflow_run' in on)).toEqual([])
     expect(steps.filter(({ run }) => run?.includes('${' + '{'))).toEqual([])
+  })
+})
+
+describe('the workflow of the release', () => {
+  const release = readText('.github/workflows/release.yml')
+  const job = (name: string) => release.split(/^ {2}(?=\w+:$)/m).find((part) => part.startsWith(`${name}:`)) ?? ''
+  const granted = (name: string) => /permissions:\n((?: {6}.+\n)+)/.exec(job(name))?.[1]?.trim().split(/\n */)
+
+  it('publishes by the trust of npm: it has no secret but the one that GitHub gives each run', () => {
+    expect(new Set(release.match(/secrets\.\w+/g))).toEqual(new Set(['secrets.GITHUB_TOKEN']))
+    expect(release).not.toMatch(/NPM_TOKEN|NODE_AUTH_TOKEN/)
+    expect(granted('publish')).toEqual(['contents: write', 'id-token: write'])
+    expect(job('publish')).toContain('environment: npm')
+    // Node 24 brings npm 11.
+    expect(numberIn(job('publish'), /node-version: (\d+)/)).toBeGreaterThanOrEqual(24)
+  })
+
+  it('gives each job no more than it needs, and code of others no right to publish', () => {
+    expect(granted('version')).toEqual(['contents: write', 'pull-requests: write'])
+    const actions = [...job('publish').matchAll(/uses: ([\w/-]+)@/g)].map(([, action]) => action)
+    expect(actions).toEqual(['actions/checkout', 'actions/setup-node'])
+    expect(release).not.toContain('pull_request')
+    expect(release.match(/npm ci.*/g)).toEqual(['npm ci --ignore-scripts', 'npm ci --ignore-scripts'])
+  })
+
+  it('runs scripts that are there, and releases all packages together', () => {
+    const { scripts } = JSON.parse(readText('package.json')) as { scripts: Record<string, string> }
+    const named = [...release.matchAll(/npm run ([\w-]+)/g)].map(([, name = '']) => name)
+    expect(named).toEqual(['version-packages', 'build'])
+    for (const name of named) expect(scripts).toHaveProperty([name])
+    const { fixed, access } = JSON.parse(readText('.changeset/config.json')) as { fixed: string[][]; access: string }
+    expect(fixed).toEqual([['@countersign/*', 'countersign', 'countersign-mcp']])
+    expect(access).toBe('public')
+  })
+
+  it('is trusted for each published package by the commands of CONTRIBUTING.md', () => {
+    const [, unscoped = '', scope = '', scoped = ''] =
+      /^for name in (.*) (@\w+\/)\{(.*)\}; do$/m.exec(readText('CONTRIBUTING.md')) ?? []
+    const named = [...unscoped.split(' '), ...scoped.split(',').map((name) => `${scope}${name}`)]
+    expect(named.toSorted()).toEqual(publishedNames().toSorted())
   })
 })

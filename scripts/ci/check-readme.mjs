@@ -4,20 +4,20 @@
  * and Ctrl-C must end the server. With `MONGODB_URL` on MongoDB, and without the guides.
  */
 import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, delimiter, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { prepare } from '../prepare.mjs'
 import { asScript, commandBlocks, differencesFrom, outputsOf, readmeCommands } from './readme.mjs'
+import { CTRL_C, expectExit, freePort, onTerminal, outputOf, printedCurl } from './terminal.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** A checkout that is prepared already starts in about 2 s; the rest is for a busy machine. */
 const READY_WITHIN_MS = 6_000
-const CTRL_C = '\x03'
+/** What is printed when the server is ready. */
+const PRINTED_WITHIN_MS = 5_000
 /**
  * @typedef {import('node:child_process').ChildProcessWithoutNullStreams} Child
  * @typedef {{ port: number, dataFolder: string, child: Child, output: () => string }} Server
@@ -69,10 +69,8 @@ await withServer(['bash', '-c', start], async ({ port, dataFolder, child, output
 
 if (!process.env.MONGODB_URL) await withServer(['bash', '-c', start], runGuides)
 
-// `script` starts a shell of its own; one that stays (dash) would die of the Ctrl-C itself and hide the server's exit code.
-const onTerminal = ['script', '--quiet', '--return', '--command', `exec ${start}`, '/dev/null']
-await withServer(onTerminal, async ({ port, dataFolder, child, output }) => {
-  const curl = await printedCurl(output)
+await withServer(onTerminal(start), async ({ port, dataFolder, child, output }) => {
+  const curl = await printedCurl(output, PRINTED_WITHIN_MS)
   const [answer = ''] = outputsOf(runScript(asScript([curl], { port, dataFolder })))
   console.log(`The printed curl was answered with ${answer}`)
   if (JSON.parse(answer).effect !== 'deny') throw new Error('Without any policy the answer has to be a deny')
@@ -133,20 +131,15 @@ async function withServer([program = '', ...args], work) {
   const started = performance.now()
   const env = { ...process.env, ...databaseFor(dataFolder), PORT: `${port}`, DATA_DIR: dataFolder }
   const child = spawn(program, args, { cwd: ROOT, env })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text) => {
-      output += text
-    })
-  }
+  const output = outputOf(child)
   try {
     await untilReady(port, child)
     const milliseconds = Math.round(performance.now() - started)
     console.log(`${program}: ready after ${milliseconds} ms`)
     if (milliseconds > READY_WITHIN_MS) throw new Error(`Not ready within ${READY_WITHIN_MS} ms`)
-    await work({ port, dataFolder, child, output: () => output })
+    await work({ port, dataFolder, child, output })
   } catch (error) {
-    console.log(output)
+    console.log(output())
     throw error
   } finally {
     child.kill('SIGTERM')
@@ -163,16 +156,6 @@ function databaseFor(dataFolder) {
   return url ? { MONGODB_URL: url.replace(/^([^/]*\/\/[^/?]*)\/?[^?]*/, `$1/${basename(dataFolder)}`) } : {}
 }
 
-/** @returns {Promise<number>} */
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
 /**
  * @param {number} port
  * @param {Child} child
@@ -187,28 +170,6 @@ async function untilReady(port, child) {
     if (child.exitCode !== null) throw new Error(`The server ended with exit code ${child.exitCode}`)
     await pause(50)
   }
-}
-
-/**
- * @param {Child} child
- * @param {number} expected
- */
-async function expectExit(child, expected) {
-  const code = child.exitCode ?? (await once(child, 'exit'))[0]
-  if (code !== expected) throw new Error(`The server ended with exit code ${code}, not ${expected}`)
-}
-
-/**
- * The curl command that a terminal shows, with the lines that continue it.
- * @param {() => string} output
- */
-async function printedCurl(output) {
-  for (let left = 100; left > 0; left -= 1) {
-    const curl = /^[ \t]*(curl (?:.*\\\n)*.*)\n/m.exec(output().replaceAll('\r\n', '\n'))?.[1]
-    if (curl) return curl
-    await pause(50)
-  }
-  throw new Error('No curl was printed')
 }
 
 /**

@@ -11,7 +11,7 @@ import { delimiter, join } from 'node:path'
 import { installArgs } from './install-args.mjs'
 
 /** @type {Readonly<Record<string, string>>} */
-const VERSIONS = { 22: '22.23.3', 24: '24.21.0' }
+const VERSIONS = { 20: '20.20.2', 22: '22.23.3', 24: '24.21.0' }
 
 const [major = '', program = '', ...args] = process.argv.slice(2)
 const version = VERSIONS[major]

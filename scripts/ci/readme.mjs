@@ -44,15 +44,16 @@ export function readmeCommands(markdown) {
 /**
  * Every command of a page, in order.
  * @param {string} markdown
+ * @param {{ isReader?: boolean }} [options] with `isReader`, also those that only a reader can run
  * @returns {Block[]}
  */
-export function commandBlocks(markdown) {
+export function commandBlocks(markdown, { isReader = false } = {}) {
   const fences = [...markdown.matchAll(/^```(\w*) *(.*)\n([\s\S]*?)^```\n/gm)].map((match) => {
     const [all, language = '', info = '', text = ''] = match
     return { language, info, text: text.trim(), from: match.index, to: match.index + all.length }
   })
   return fences.flatMap(({ language, info, text, to }, i) => {
-    if (!['sh', 'js'].includes(language) || info === 'skip') return []
+    if (!['sh', 'js'].includes(language) || (info === 'skip' && !isReader)) return []
     const next = fences[i + 1]
     const isOutcome = next && ['json', 'text'].includes(next.language) && markdown.slice(to, next.from).trim() === ''
     const outcome = isOutcome ? { language: next.language, text: next.text } : null

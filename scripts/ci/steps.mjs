@@ -51,6 +51,7 @@ export function plannedStages(root) {
         },
         { name: 'generators of clients', command: ['node', 'scripts/ci/check-generators.mjs'], minutes: 5 },
         { name: 'alerts', command: ['node', 'scripts/ci/check-alerts.mjs'], minutes: 2 },
+        { name: 'packages by name', command: ['node', 'scripts/ci/check-by-name.mjs'], minutes: 10 },
         { name: 'unused code', command: ['npm', 'run', '--silent', 'knip'], minutes: 4 },
         ...generators(root),
       ],

@@ -11,7 +11,7 @@ import type { MigrateOptions } from './migrate/migrate.js'
 import { VERSION } from './version.js'
 
 const program = new Command('countersign')
-  .description('The authorization decision point for AI agents.')
+  .description('The authorization decision point for AI agents. Without a command, it runs the server.')
   .version(VERSION)
   .showHelpAfterError()
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? EXIT.ok : EXIT.usage))
@@ -219,7 +219,8 @@ audit
     ),
   )
 
-await program.parseAsync()
+const [node = '', script = '', ...words] = process.argv
+await program.parseAsync([node, script, ...(words.length === 0 ? ['serve'] : words)])
 
 /** Sets the exit code from a command's result, and reports what it throws. */
 function run<Args extends unknown[]>(command: (...args: Args) => Promise<number>) {
