@@ -1,4 +1,4 @@
-/** `npm run test:ferretdb`: the suite of the store on FerretDB, and kills of its PostgreSQL; arguments are vitest's. */
+/** `npm run test:ferretdb`: the suite of the store on FerretDB; arguments are vitest's. */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

@@ -12,6 +12,7 @@ export const ONLY_IN_TORTURE = [
   'packages/client/test/verify-guard.slow.test.ts',
   'packages/engine/test/memory.slow.test.ts',
   'packages/engine/test/mutants.slow.test.ts',
+  'server/test/ferretdb/kill.test.ts',
 ]
 
 /** What is about MongoDB runs on it alone. */

@@ -49,7 +49,7 @@ const SIZES = {
   /** Times that replicas have to see a change, a freeze, a kill or a store that is away. */
   replica_rounds: { ci: 5, full: 100 },
   /** Times that the PostgreSQL under FerretDB is killed while a server decides. */
-  database_kills: { ci: 3, full: 50 },
+  database_kills: { ci: 3, full: 10 },
   /** Of how many cases of the suite of stores one runs on FerretDB, where each takes half a second. */
   store_cases_for_each_on_ferretdb: { ci: 3, full: 1 },
   /** Decisions that callers of several replicas ask for while they race for one budget. */
