@@ -4,6 +4,7 @@ import {
   ALSO_IN_EXPRESS,
   ALSO_ON_MONGODB,
   NOT_ON_MONGODB,
+  ON_FERRETDB,
   ONLY_IN_TORTURE,
   ONLY_ON_MONGODB,
 } from './scripts/test-tiers.mjs'
@@ -77,9 +78,10 @@ export default defineConfig({
       ...(process.env.BROWSER === 'true'
         ? [project('browser', ['packages/dashboard/test/**/*.browser.test.ts'], 60_000)]
         : []),
-      project('server', ['server/{src,test}/**/*.test.ts'], 60_000, ONLY_ON_MONGODB),
+      project('server', ['server/{src,test}/**/*.test.ts'], 60_000, [...ONLY_ON_MONGODB, ...ON_FERRETDB]),
       ...(tier === 'slow' ? [inExpress()] : []),
       ...(process.env.STORE === 'mongodb' ? onMongodb() : []),
+      ...(process.env.STORE === 'ferretdb' ? [project('ferretdb', ON_FERRETDB, 60_000)] : []),
     ],
   },
 })

@@ -9,6 +9,8 @@ describe('the tiers of a test file', () => {
     ['packages/engine/test/mutants.slow.test.ts', []],
     ['packages/engine/test/random.slow.test.ts', ['slow']],
     ['server/test/mongodb/start.test.ts', ['mongodb']],
+    ['server/test/ferretdb/store.test.ts', ['ferretdb']],
+    ['server/test/ferretdb/kill.test.ts', []],
     ['server/test/mongodb/replicas/kill.test.ts', ['mongodb']],
     ['server/test/stores/mongodb/relay.test.ts', ['mongodb']],
     ['server/src/stores/mongodb/retry.test.ts', ['quick']],

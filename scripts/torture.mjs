@@ -14,14 +14,17 @@ console.log(`SEED=${process.env.SEED} (set it to draw the same again)`)
 const root = fileURLToPath(new URL('..', import.meta.url))
 await prepare(root, 'packages')
 await prepareFolder(join(root, LOST_ANSWERS))
-if (process.argv.length === 2) runOnMongodb()
+if (process.argv.length === 2) for (const script of ['test-mongodb.mjs', 'test-ferretdb.mjs']) runScript(script)
 await becomeVitest(process.argv.slice(2))
 
-/** The whole run is on both stores; arguments choose what runs on the embedded one. */
-function runOnMongodb() {
-  const script = fileURLToPath(new URL('test-mongodb.mjs', import.meta.url))
+/**
+ * The whole run is on every store; arguments choose what runs on the embedded one.
+ * @param {string} name
+ */
+function runScript(name) {
+  const script = fileURLToPath(new URL(name, import.meta.url))
   const { status } = spawnSync(process.execPath, [script], { stdio: 'inherit' })
   process.once('exit', (code) => {
-    process.exitCode = code || (status ?? 1)
+    process.exitCode = code || process.exitCode || (status ?? 1)
   })
 }

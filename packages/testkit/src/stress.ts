@@ -48,6 +48,10 @@ const SIZES = {
   settle_kills: { ci: 5, full: 200 },
   /** Times that replicas have to see a change, a freeze, a kill or a store that is away. */
   replica_rounds: { ci: 5, full: 100 },
+  /** Times that the PostgreSQL under FerretDB is killed while a server decides. */
+  database_kills: { ci: 3, full: 10 },
+  /** Of how many cases of the suite of stores one runs on FerretDB, where each takes half a second. */
+  store_cases_for_each_on_ferretdb: { ci: 3, full: 1 },
   /** Decisions that callers of several replicas ask for while they race for one budget. */
   replica_race_requests: { ci: 600, full: 20_000 },
   /** Runs of several processes that write logs while a reader merges them. */

@@ -15,6 +15,8 @@ export interface ChildOptions {
   readonly stdin?: 'ignore' | 'pipe'
   /** Opens a channel for messages. */
   readonly ipc?: boolean
+  /** Whom it runs as. Only root may choose. */
+  readonly user?: { readonly uid: number; readonly gid: number }
 }
 
 /** The server's settings in the environment of the tests do not reach the processes. */
@@ -46,6 +48,7 @@ export class Child {
       cwd: options.cwd,
       env: { ...process.env, ...withoutSettings, ...options.env },
       stdio,
+      ...options.user,
     })
     this.process.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.stdout += text

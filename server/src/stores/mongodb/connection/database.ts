@@ -91,9 +91,15 @@ class Connection {
     return this.db.collection(name)
   }
 
-  /** Creates the missing indexes. */
+  /**
+   * Creates the missing indexes, one with each command: FerretDB fails when a command names two that exist. A server without
+   * partial indexes goes without them: they only shorten a walk in the order of the ids.
+   */
   async makeIndexes(collection: string, indexes: readonly IndexDescription[]): Promise<void> {
-    await this.call(() => this.db.collection(collection).createIndexes([...indexes]))
+    for (const index of indexes)
+      await this.call(() => this.db.collection(collection).createIndexes([index])).catch((error) => {
+        if (index.partialFilterExpression === undefined || !isNotImplemented(error)) throw error
+      })
   }
 
   /**
@@ -326,6 +332,13 @@ export function isTooLarge(error: unknown): boolean {
   if (cause instanceof RangeError) return true
   if (!(cause instanceof MongoServerError)) return false
   return [cause, ...writeErrorsOf(cause)].some(({ code }) => TOO_LARGE.has(Number(code)))
+}
+
+/** Code of a server of another make that lacks an option of a command. */
+const NOT_IMPLEMENTED = 238
+
+function isNotImplemented({ cause }: Error): boolean {
+  return cause instanceof MongoServerError && cause.code === NOT_IMPLEMENTED
 }
 
 interface WriteFailure {
