@@ -296,6 +296,16 @@ describe('the SDK', () => {
     expect(created).toContain(policy.id)
   })
 
+  it('follows the audit log, oldest first', async () => {
+    const { id } = await client.authorize(permitted)
+    const entries = []
+    for await (const { data } of client.audit.follow({ limit: 100 })) {
+      entries.push(...data)
+      if (data.some(({ subject }) => subject === id)) break
+    }
+    expect(entries.map(({ index }) => index)).toEqual(entries.map((_, i) => i))
+  })
+
   it('gets proofs of a decision, the newest checkpoints, and how a log goes on', async () => {
     const { id } = await client.authorize(permitted)
     expect(await client.audit.records({ kind: 'decision', id }).page()).toMatchObject({ data: [{ id }] })

@@ -2,7 +2,6 @@
 import { type FeedLag, measureFeedLag, newestCheckpointAt } from '../feed/lag.js'
 import type { Metrics } from '../ports/metrics.js'
 import { NearlyUsedBudgets } from '../use-cases/budgets/nearly-used.js'
-import type { Job } from './jobs.js'
 import type { Core } from './live-state.js'
 
 const EVERY_MS = 5000
@@ -29,7 +28,7 @@ type MeasuredCore = Pick<Core, 'clock' | 'isServing' | 'keys' | 'measureEveryMs'
   readonly metrics: Pick<Metrics, 'watchSessions' | 'watchStore'>
 }
 
-export function measuringJob({ clock, isServing, keys, measureEveryMs, metrics, policies, store }: MeasuredCore): Job {
+export function measuringJob({ clock, isServing, keys, measureEveryMs, metrics, policies, store }: MeasuredCore) {
   const now = () => clock.now().toISOString()
   const budgets = new NearlyUsedBudgets({ clock, isServing, policies, store })
   const reviews = new Measurement(() => store.decisions.measureReviews(now()))

@@ -69,6 +69,7 @@ describe('POST /v1/policies 201', () => {
         subject: answer.body.id,
         agent_id: null,
         data: { name: 'refunds', revision: 1, policy_set: 1, written_at: T0, document_hash: jsonHash(REFUNDS) },
+        trace_id: null,
         leaf: expect.any(String),
       },
     ])
