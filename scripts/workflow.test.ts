@@ -112,7 +112,7 @@ describe('the workflow of the release', () => {
   it('publishes by the trust of npm: it has no secret but the one that GitHub gives each run', () => {
     expect(new Set(release.match(/secrets\.\w+/g))).toEqual(new Set(['secrets.GITHUB_TOKEN']))
     expect(release).not.toMatch(/NPM_TOKEN|NODE_AUTH_TOKEN/)
-    expect(granted('publish')).toEqual(['contents: write', 'id-token: write'])
+    expect(granted('publish')).toEqual(['actions: write', 'contents: write', 'id-token: write'])
     expect(job('publish')).toContain('environment: npm')
     // Node 24 brings npm 11.
     expect(numberIn(job('publish'), /node-version: (\d+)/)).toBeGreaterThanOrEqual(24)

@@ -117,6 +117,15 @@ describe('followAudit', () => {
     expect(pauses).toEqual([])
   })
 
+  it('ends with untilEnd in a log that never stops growing', async () => {
+    const entryAt = (at: string, next_cursor: string) =>
+      answerJson(200, { data: [{ id: next_cursor, at }], next_cursor })
+    stub.answer(entryAt('2020-01-01T00:00:00.000Z', 'c1'), entryAt('2999-01-01T00:00:00.000Z', 'c2'))
+    const cursors: string[] = []
+    for await (const { next_cursor } of followAudit(requester, {}, { untilEnd: true })) cursors.push(next_cursor)
+    expect(cursors).toEqual(['c1', 'c2'])
+  })
+
   it('refuses an option that it does not know', async () => {
     const pages = followAudit(requester, {}, { onError: () => {} } as object)
     await expect(pages.next()).rejects.toThrow('onError is not an option of audit.follow')

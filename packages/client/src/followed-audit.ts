@@ -39,7 +39,7 @@ export interface FollowedPage {
 export interface FollowOptions {
   /** Ends the iteration. */
   readonly signal?: CallSignal | undefined
-  /** Ends the iteration when no entry is left, instead of waiting for more. Default: false. */
+  /** Ends the iteration when all entries up to its start are read, instead of waiting for more. Default: false. */
   readonly untilEnd?: boolean | undefined
   /** Called with each fault that passes, before the next attempt. An error that it throws ends the iteration. */
   readonly onRetry?: ((fault: ApiError | UnavailableError) => void) | undefined
@@ -70,6 +70,7 @@ async function* read(
   { untilEnd = false, onRetry }: Omit<FollowOptions, 'signal'>,
 ): AsyncGenerator<FollowedPage, void, undefined> {
   let after = start
+  const startedAt = new Date().toISOString()
   for (let attempt = 0; ; ) {
     const page = await pageAfter(requester, { ...filters, after }, lasting).catch((fault: unknown) => {
       if (lasting.signal.aborted || !isPassing(fault)) throw fault
@@ -87,8 +88,9 @@ async function* read(
     const isAtEnd = page.next_cursor === after
     after = page.next_cursor
     if (!isAtEnd) yield page
-    else if (untilEnd) return
-    else await lasting.pause(LOOK_EVERY_MS)
+    // A busy log has no end: what came after the start is for the next time.
+    if (untilEnd && (isAtEnd || (page.data.at(-1)?.at ?? '') > startedAt)) return
+    if (isAtEnd) await lasting.pause(LOOK_EVERY_MS)
   }
 }
 

@@ -1,4 +1,4 @@
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import type { AuditExportOptions } from './audit/export.js'
 import type { AuditFollowOptions } from './audit/follow/follow.js'
 import type { AuditProveOptions } from './audit/prove.js'
@@ -49,7 +49,9 @@ program
     'the database that gets the data, mongodb://…; default: MONGODB_URL, which no process list shows',
   )
   .option('--dry-run', 'read all records and check the database; move nothing')
-  .option('--undo', 'go back to the embedded store, if no server has written to the database since')
+  .addOption(
+    new Option('--undo', 'go back to the embedded store, as long as the move is not complete').conflicts('dryRun'),
+  )
   .addHelpText(
     'after',
     `
@@ -152,7 +154,7 @@ audit
   .option('--format <format>', 'json, ocsf or cef', 'json')
   .option('--position <file>', 'remembers how far the output is, so that the next run continues there')
   .option('--from <start|now>', 'where to begin when the position file does not exist yet', 'start')
-  .option('--once', 'end when no entry is left, instead of waiting for more')
+  .option('--once', 'end when all entries up to the start are out, instead of waiting for more')
   .option('--type <type>', 'only entries of this type, such as key.created')
   .option('--agent <id>', 'only entries about this agent')
   .option('--url <url>', URL_HELP)

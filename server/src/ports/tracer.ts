@@ -19,7 +19,7 @@ export interface Tracer {
   close(): Promise<void>
 }
 
-/** As node:http gives them. `traceparent` and `tracestate` of W3C Trace Context are read. */
+/** As node:http gives them. `traceparent` of W3C Trace Context is read. */
 export type TraceHeaders = Readonly<Record<string, string | string[] | undefined>>
 
 /** The span of one request. */

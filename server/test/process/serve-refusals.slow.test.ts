@@ -236,7 +236,7 @@ describe('the command line', () => {
       'keys destroy',
       'serve --port 1',
       'serve now',
-      '',
+      '--port 1',
       'keys',
       'signing-keys revoke',
       'keys create --name',

@@ -13,7 +13,7 @@
 {{- else if not .Values.mongodb.existingSecret }}
 {{- fail "mongodb.existingSecret is required with store: mongodb: the name of a Secret that holds the URL." }}
 {{- end }}
-{{- $secrets := dict "MONGODB_URL" "mongodb.existingSecret" "COUNTERSIGN_BOOTSTRAP_KEY" "bootstrapKey.existingSecret" "METRICS_TOKEN" "metricsToken.existingSecret" }}
+{{- $secrets := dict "MONGODB_URL" "mongodb.existingSecret" "COUNTERSIGN_BOOTSTRAP_KEY" "bootstrapKey.existingSecret" "METRICS_TOKEN" "metricsToken.existingSecret" "OTEL_EXPORTER_OTLP_HEADERS" "otlpHeaders.existingSecret" }}
 {{- $owned := dict "ISSUER" "issuer" "PORT" "service.port" "HOST" "service" "DATA_DIR" "persistence" }}
 {{- range $name, $value := .Values.config }}
 {{- if hasKey $secrets $name }}

@@ -38,7 +38,7 @@ export function otlpTracer(endpoint: string, log: Log): Tracer {
   })
   const tracer = provider.getTracer('@countersign/server')
   return {
-    begin: (method, route, headers) => beginSpan(tracer, method, route, headers),
+    begin: (method, route, headers) => quietly(() => beginSpan(tracer, method, route, headers)) ?? null,
     async close() {
       await withDeadline(provider.shutdown(), FLUSH_MS, () => new Error('late')).catch((error: Error) =>
         log.warn({ cause: error.message === 'late' ? 'late' : error.name }, 'the last spans could not be sent'),
@@ -51,10 +51,11 @@ function beginSpan(
   tracer: OtelTracer,
   method: string,
   route: string | null,
-  headers: TraceHeaders,
+  { traceparent }: TraceHeaders,
 ): RequestSpan | null {
   const known = METHODS.has(method)
-  const around = propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter)
+  // Not `tracestate`: it is a text that the caller chose.
+  const around = propagator.extract(ROOT_CONTEXT, { traceparent }, defaultTextMapGetter)
   const span = tracer.startSpan(
     [known ? method : 'HTTP', ...(route === null ? [] : [route])].join(' '),
     {
@@ -81,30 +82,45 @@ class OtlpRequestSpan implements RequestSpan {
   }
 
   step(step: Step, startedMs: number, hasFailed = false): void {
-    const span = this.#tracer.startSpan(step, { startTime: startedMs }, this.#within)
-    if (hasFailed) span.setStatus({ code: SpanStatusCode.ERROR })
-    span.end(performance.now())
-  }
-
-  decided({ id, effect, status, reason_code, policy_id, rule, agent_id, action }: Decision): void {
-    this.#span.setAttributes({
-      'countersign.decision.id': id,
-      'countersign.decision.effect': effect,
-      'countersign.decision.status': status,
-      'countersign.decision.reason_code': reason_code,
-      'countersign.agent.id': agent_id,
-      'countersign.action': action,
-      ...(policy_id !== null && { 'countersign.policy.id': policy_id }),
-      ...(rule !== null && { 'countersign.policy.rule': rule }),
+    quietly(() => {
+      const span = this.#tracer.startSpan(step, { startTime: startedMs }, this.#within)
+      if (hasFailed) span.setStatus({ code: SpanStatusCode.ERROR })
+      span.end(performance.now())
     })
   }
 
+  decided({ id, effect, status, reason_code, policy_id, rule, agent_id, action }: Decision): void {
+    quietly(() =>
+      this.#span.setAttributes({
+        'countersign.decision.id': id,
+        'countersign.decision.effect': effect,
+        'countersign.decision.status': status,
+        'countersign.decision.reason_code': reason_code,
+        'countersign.agent.id': agent_id,
+        'countersign.action': action,
+        ...(policy_id !== null && { 'countersign.policy.id': policy_id }),
+        ...(rule !== null && { 'countersign.policy.rule': rule }),
+      }),
+    )
+  }
+
   end(status: number | null): void {
-    if (status !== null) this.#span.setAttribute('http.response.status_code', status)
-    if (status !== null && status >= 500) {
-      this.#span.setAttribute('error.type', `${status}`)
-      this.#span.setStatus({ code: SpanStatusCode.ERROR })
-    }
-    this.#span.end()
+    quietly(() => {
+      if (status !== null) this.#span.setAttribute('http.response.status_code', status)
+      if (status !== null && status >= 500) {
+        this.#span.setAttribute('error.type', `${status}`)
+        this.#span.setStatus({ code: SpanStatusCode.ERROR })
+      }
+      this.#span.end()
+    })
+  }
+}
+
+/** A fault of the SDK must not undo a decision that is durable. */
+function quietly<T>(work: () => T): T | undefined {
+  try {
+    return work()
+  } catch {
+    return undefined
   }
 }

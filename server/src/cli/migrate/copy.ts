@@ -1,3 +1,4 @@
+import { systemClock } from '../../adapters/system-clock.js'
 import { MOVED_KINDS, type MovedKind, type MoveProgress } from '../../ports/store/move.js'
 import { slotOwners } from '../../state/shared-open-reviews.js'
 import type { Source } from './source.js'
@@ -62,7 +63,7 @@ async function copyKind(
 
 /** A server on a shared store counts waiting reviews there. More than its limit may wait already. */
 async function takeSlots({ source, onTarget }: Copying): Promise<void> {
-  const at = new Date().toISOString()
+  const at = systemClock().now().toISOString()
   const open = await source.decisions.listOpenReviews(at)
   const slots = open.flatMap((review) =>
     slotOwners(review).map((owner) => ({

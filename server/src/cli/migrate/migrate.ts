@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { systemClock } from '../../adapters/system-clock.js'
 import { MOVED_KINDS, type MovedKind, type MoveNote, type MoveState } from '../../ports/store/move.js'
 import { EXIT, failure } from '../exit.js'
 import { compareAll } from './compare.js'
@@ -41,7 +42,14 @@ function assertUsable(note: MoveNote | null, state: MoveState, { dataDir, addres
     throw failure(
       `The data in ${dataDir} were moved to MongoDB at ${note.to} on ${note.completed_at}. Nothing was changed.`,
     )
-  if (state.kind === 'empty' || (state.kind === 'underway' && state.id === note?.id)) return
+  if (note !== null && isUnderway(state, note)) return
+  // The move may be complete where it began, and a server may use that database.
+  if (note !== null && note.to !== address)
+    throw failure(
+      `The data in ${dataDir} are being moved to MongoDB at ${note.to}. Continue there, or run countersign migrate --undo ` +
+        'with that database. Nothing was changed.',
+    )
+  if (state.kind === 'empty') return
   const why = {
     used: 'already holds data',
     underway: 'holds an unfinished move of other data',
@@ -51,6 +59,10 @@ function assertUsable(note: MoveNote | null, state: MoveState, { dataDir, addres
   throw failure(
     `MongoDB at ${address} ${why}. Name an empty database, or drop this one if its data are not needed. Nothing was changed.`,
   )
+}
+
+function isUnderway(state: MoveState, { id }: MoveNote): boolean {
+  return state.kind === 'underway' && state.id === id
 }
 
 async function dryRun(source: Source, { dataDir, address }: MoveSettings): Promise<number> {
@@ -76,13 +88,16 @@ async function move(
   // From now on no server changes the source.
   await source.move.note(note)
   const state = await onTarget((target) => target.begin(note.id))
+  if (earlier === null && !isUnderway(state, note)) await source.move.note(null)
   assertUsable(note, state, settings)
   const copying = { source, onTarget, telling: new Telling() }
   const progress = state.kind === 'underway' ? state.progress : null
   if (earlier !== null) process.stderr.write('the move continues\n')
   await copyAll(copying, note.id, progress)
   const counts = await compareAll(copying)
-  await onTarget((target) => target.complete(note.id))
+  const end = await onTarget((target) => target.complete(note.id))
+  if (end.kind !== 'completed' || end.id !== note.id)
+    throw failure(`The move was undone meanwhile, so the data in MongoDB at ${address} are never served.`)
   process.stdout.write(`Moved and compared: ${summary(counts)}.\n`)
   return completeSource(source, note, settings)
 }
@@ -90,10 +105,10 @@ async function move(
 /** The database is complete: only the note is missing if the command was interrupted before. */
 async function completeSource(source: Source, note: MoveNote, { dataDir, address }: MoveSettings): Promise<number> {
   if (note.completed_at === null)
-    await source.move.note({ ...note, to: address, completed_at: new Date().toISOString() })
+    await source.move.note({ ...note, to: address, completed_at: systemClock().now().toISOString() })
   process.stdout.write(
     `The data are in MongoDB at ${address}. Start the server with MONGODB_URL and the same DATA_DIR, ${dataDir}, which keeps ` +
-      'the signing keys. To go back before a server has written there, run: countersign migrate --undo\n',
+      'the signing keys.\n',
   )
   return EXIT.ok
 }

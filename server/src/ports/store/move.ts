@@ -127,12 +127,10 @@ export interface MoveTarget {
   takeReviewSlots(slots: readonly WantedSlot[]): Promise<void>
   /** Leaves a log to the next process, which continues it. */
   leaveLog(end: LogEnd): Promise<void>
-  /** From now on servers may open it. */
-  complete(id: string): Promise<void>
-  /** From now on no server may open it. */
-  giveUp(id: string): Promise<void>
-  /** Whether a server has been active of late. */
-  isServed(): Promise<boolean>
+  /** Ends a move that is underway: servers may open the store from now on. Returns the state afterwards. */
+  complete(id: string): Promise<MoveState>
+  /** Ends a move that is underway: no server will ever open the store. Returns the state afterwards. */
+  giveUp(id: string): Promise<MoveState>
   listLogs(): Promise<readonly LogEnd[]>
   close(): Promise<void>
 }
@@ -169,8 +167,7 @@ export class MovedStoreError extends Error {
           'To complete it, run: countersign migrate. To stay with this store, run: countersign migrate --undo',
       )
     return new MovedStoreError(
-      `The data in ${location} were moved to MongoDB at ${to} on ${completed_at}. Set MONGODB_URL to continue there. ` +
-        'To go back before a server has written there, run: countersign migrate --undo',
+      `The data in ${location} were moved to MongoDB at ${to} on ${completed_at}. Set MONGODB_URL to continue there.`,
     )
   }
 

@@ -6,7 +6,6 @@ import { Database } from './connection/database.js'
 import { LogEnds } from './feed/log-ends.js'
 import { KINDS } from './moved-kinds.js'
 import { leaveLogBehind } from './records/log-document.js'
-import { isAnyReplicaActive } from './replicas.js'
 import { KNOWN_SCHEMA, makeIndexesAndDirectories, SCHEMA, UNSERVED_SCHEMA } from './set-up.js'
 import type { MoveDocument, SchemaDocument } from './stored.js'
 
@@ -57,7 +56,7 @@ class MongoMoveTarget implements MoveTarget {
   }
 
   async noteProgress(id: string, progress: MoveProgress): Promise<void> {
-    await this.#update(id, { $set: { 'move.progress': progress } })
+    await this.#update(id, { 'move.progress': progress })
   }
 
   find<Kind extends MovedKind>(kind: Kind, records: readonly MovedRecords[Kind][]) {
@@ -76,16 +75,14 @@ class MongoMoveTarget implements MoveTarget {
     return leaveLogBehind(this.database, end)
   }
 
-  complete(id: string): Promise<void> {
-    return this.#update(id, { $set: { version: KNOWN_SCHEMA, 'move.kind': 'completed', 'move.progress': null } })
+  async complete(id: string): Promise<MoveState> {
+    await this.#update(id, { version: KNOWN_SCHEMA, 'move.kind': 'completed', 'move.progress': null })
+    return this.state()
   }
 
-  giveUp(id: string): Promise<void> {
-    return this.#update(id, { $set: { version: UNSERVED_SCHEMA, 'move.kind': 'undone' } })
-  }
-
-  isServed(): Promise<boolean> {
-    return isAnyReplicaActive(this.database, Date.now())
+  async giveUp(id: string): Promise<MoveState> {
+    await this.#update(id, { 'move.kind': 'undone' })
+    return this.state()
   }
 
   listLogs(): Promise<readonly LogEnd[]> {
@@ -100,8 +97,10 @@ class MongoMoveTarget implements MoveTarget {
     return this.database.call(() => this.database.meta.findOne({ _id: SCHEMA }))
   }
 
-  async #update(id: string, update: { readonly $set: Readonly<Record<string, unknown>> }): Promise<void> {
-    await this.database.call(() => this.database.meta.updateOne({ _id: SCHEMA, 'move.id': id }, update))
+  /** Changes nothing when the move has ended. */
+  async #update(id: string, members: Readonly<Record<string, unknown>>): Promise<void> {
+    const isUnderway = { _id: SCHEMA, 'move.id': id, 'move.kind': 'underway' } as const
+    await this.database.call(() => this.database.meta.updateOne(isUnderway, { $set: members }))
   }
 }
 

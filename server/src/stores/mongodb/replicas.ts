@@ -10,14 +10,6 @@ const FORGOTTEN_AFTER_MS = 86_400_000
 /** Touched when a verifier reads the key set. */
 const KEY_SET = 'key_set'
 
-/** Whether any process was seen of late. */
-export async function isAnyReplicaActive(database: Database, nowMs: number): Promise<boolean> {
-  const found = await database.call(() =>
-    database.replicas.findOne({ seen_ms: { $gte: nowMs - SEEN_OF_LATE_MS } }, { projection: { _id: 1 } }),
-  )
-  return found !== null
-}
-
 export async function loadSigningKeys(database: Database, now: string): Promise<readonly PublishedSigningKey[]> {
   const nowMs = Date.parse(now)
   const found = await database.call(() =>

@@ -30,7 +30,7 @@ interface KeyChange {
   readonly type: 'key.created' | 'key.rotated' | 'key.revoked' | 'key.signed_in' | 'key.signed_out'
   readonly actor: string | null
   /** As in `Caller`. */
-  readonly traceId?: string | null
+  readonly traceId: string | null
   readonly at: string
   /** Data for the audit entry, added to the state after the change. */
   readonly data?: JsonObject
@@ -44,7 +44,7 @@ interface KeyChange {
  * calling key, so a key that was just revoked changes nothing.
  */
 export async function writeKey(deps: WriteKeyDeps, key: StoredKey, change: KeyChange): Promise<void> {
-  const { actor, at, type, data, idempotency, reliesOn, traceId = null } = change
+  const { actor, at, type, data, idempotency, reliesOn, traceId } = change
   const others = [actor === null ? undefined : deps.keys.find(actor), reliesOn]
   const beside = others.flatMap((one) =>
     one === undefined || one.id === key.id ? [] : [{ id: one.id, version: one.version }],

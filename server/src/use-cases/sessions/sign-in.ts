@@ -44,7 +44,7 @@ export async function signIn(deps: SignInDeps, given: SignIn): Promise<SignedIn>
     const sessions = [started, ...sessionsAt(present, at)].slice(0, LIMITS.sessions)
     const key = { ...present, version: present.version + 1, sessions }
     try {
-      await writeKey(deps, key, { type: 'key.signed_in', actor: keyId, at, idempotency: null })
+      await writeKey(deps, key, { type: 'key.signed_in', actor: keyId, at, traceId: null, idempotency: null })
     } catch (error) {
       putBack?.()
       throw error

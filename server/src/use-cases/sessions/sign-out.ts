@@ -12,6 +12,6 @@ export async function signOut(deps: WriteKeyDeps, text: string): Promise<void> {
     if (present === undefined) return
     const sessions = sessionsAt(present, at).filter(({ hash }) => hash !== hashKeyText(text))
     const key = { ...present, version: present.version + 1, sessions }
-    await writeKey(deps, key, { type: 'key.signed_out', actor: present.id, at, idempotency: null })
+    await writeKey(deps, key, { type: 'key.signed_out', actor: present.id, at, traceId: null, idempotency: null })
   })
 }

@@ -19,7 +19,7 @@ export function cefLine(entry: AuditEntry): string {
 }
 
 function fieldsOf(entry: AuditEntry, outcome: string): Readonly<Record<string, string | null | undefined>> {
-  const { id, log, index, at, actor, agent_id, subject, data } = entry
+  const { id, log, index, at, actor, agent_id, subject, data, trace_id } = entry
   return {
     rt: String(Date.parse(at)),
     externalId: id,
@@ -38,6 +38,7 @@ function fieldsOf(entry: AuditEntry, outcome: string): Readonly<Record<string, s
     cs3: textIn(entry, 'action') ?? '',
     cs4Label: 'data',
     cs4: jsonLine(data),
+    ...(trace_id && { cs5Label: 'trace', cs5: trace_id }),
   }
 }
 

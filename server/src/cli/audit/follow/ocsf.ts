@@ -17,7 +17,7 @@ export function ocsfLine(entry: AuditEntry): string {
 
 export function ocsfEvent(entry: AuditEntry) {
   const { kind, severity, status } = seen(entry)
-  const { id, log, index, at, type, agent_id, data, leaf } = entry
+  const { id, log, index, at, type, agent_id, data, trace_id, leaf } = entry
   const common = {
     time: Date.parse(at),
     message: `${kind.title}: ${entry.subject}`,
@@ -33,6 +33,7 @@ export function ocsfEvent(entry: AuditEntry) {
       event_code: type,
       log_name: log,
       sequence: index,
+      ...present({ correlation_uid: trace_id }),
     },
     actor: actorOf(entry),
     // The log has no network address: it names the server that wrote the entry.
