@@ -1,6 +1,6 @@
 /**
  * Which tier runs a test file: `npm test` the quick ones, `npm run test:slow` the slow ones, `npm run test:browser` those of
- * pages, `npm run test:mongodb` and `npm run test:ferretdb` these.
+ * pages, `npm run test:mongodb` these.
  */
 
 /** What takes long and seldom finds what another test does not: `npm run torture` runs it, and no tier. */
@@ -18,7 +18,7 @@ export const ONLY_IN_TORTURE = [
 /** What is about MongoDB runs on it alone. */
 export const ONLY_ON_MONGODB = ['server/test/stores/mongodb/**/*.test.ts', 'server/test/mongodb/**/*.test.ts']
 
-/** What runs on FerretDB: the database is another one, and syncs to a disk. It is slow, so this is little. */
+/** `npm run test:ferretdb` runs it, in a workflow and in `npm run torture`, and no tier: building FerretDB takes a minute or two. */
 export const ON_FERRETDB = ['server/test/ferretdb/**/*.test.ts']
 
 /** Its clients of banks, databases and queues have a lock file of their own: only the tiers that run it install them. */
@@ -79,13 +79,12 @@ export const ALSO_IN_EXPRESS = [
 /**
  * The tiers of a file.
  * @param {string} file below the root, with forward slashes
- * @returns {('quick' | 'slow' | 'browser' | 'mongodb' | 'ferretdb')[]} none: only `npm run torture` runs it
+ * @returns {('quick' | 'slow' | 'browser' | 'mongodb')[]} none: `.ci/run` does not run it
  */
 export function tiersOf(file) {
-  if (isOneOf(ONLY_IN_TORTURE, file)) return []
+  if (isOneOf([...ONLY_IN_TORTURE, ...ON_FERRETDB], file)) return []
   if (file.endsWith('.browser.test.ts')) return ['browser']
   if (isOneOf(ONLY_ON_MONGODB, file)) return ['mongodb']
-  if (isOneOf(ON_FERRETDB, file)) return ['ferretdb']
   /** @type {('quick' | 'slow' | 'mongodb')[]} */
   const tiers = [file.endsWith('.slow.test.ts') ? 'slow' : 'quick']
   if (isOneOf(ALSO_IN_EXPRESS, file)) tiers.push('slow')

@@ -7,8 +7,6 @@ for pair in python3:python3 strace:strace curl:curl git:git script:bsdutils prli
   java:openjdk-17-jdk-headless mvn:maven; do
   command -v "${pair%%:*}" >/dev/null || missing+=("${pair##*:}")
 done
-# Its server is not on the PATH.
-compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || missing+=(postgresql)
 # Debian's python3 makes no virtual environments without it; the generator for Python is installed in one.
 python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
 if [ ${#missing[@]} -eq 0 ] && command -v promtool >/dev/null; then

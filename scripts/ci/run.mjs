@@ -31,7 +31,6 @@ const summary = summarize(
     slow: readReport('vitest-slow.json'),
     browser: readReport('vitest-browser.json'),
     mongodb: readReport('vitest-mongodb.json'),
-    ferretdb: readReport('vitest-ferretdb.json'),
   },
   { root: ROOT, testFiles: listTestFiles(), allowedSkips: readJson(join(ROOT, '.ci', 'allowed-skips.json')) },
 )

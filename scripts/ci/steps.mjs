@@ -24,7 +24,6 @@ export function plannedStages(root) {
         { name: 'slow tests', command: ['npm', 'run', '--silent', 'test:slow'], minutes: 25 },
         { name: 'tests in a browser', command: ['npm', 'run', '--silent', 'test:browser'], minutes: 15 },
         { name: 'tests on MongoDB', command: ['npm', 'run', '--silent', 'test:mongodb'], minutes: 25 },
-        { name: 'tests on FerretDB', command: ['npm', 'run', '--silent', 'test:ferretdb'], minutes: 10 },
       ],
     ],
     [

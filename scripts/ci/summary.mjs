@@ -8,7 +8,7 @@ import { tiersOf } from '../test-tiers.mjs'
  * @typedef {{ ancestorTitles: string[], title: string, status: string }} TestResult
  * @typedef {{ name: string, status: string, message?: string, assertionResults: TestResult[] }} FileResult
  * @typedef {{ testResults: FileResult[] }} VitestReport
- * @typedef {'quick' | 'slow' | 'browser' | 'mongodb' | 'ferretdb'} Tier
+ * @typedef {'quick' | 'slow' | 'browser' | 'mongodb'} Tier
  * @typedef {{ [Name in Tier]: VitestReport | undefined }} TestReports
  * @typedef {TestReports & { steps: StepsReport | undefined }} Reports
  * @typedef {{ test: string, reason: string }} AllowedSkip `test` is `<file> > <describe> > … > <name>`
@@ -24,13 +24,12 @@ import { tiersOf } from '../test-tiers.mjs'
  *   vitest's report begin with, `testFiles` are below it
  * @returns {Summary}
  */
-export function summarize({ steps, quick, slow, browser, mongodb, ferretdb }, checkout) {
+export function summarize({ steps, quick, slow, browser, mongodb }, checkout) {
   const tests = {
     quick: ofTests('reports/vitest.json', quick, checkout, 'quick'),
     slow: ofTests('reports/vitest-slow.json', slow, checkout, 'slow'),
     browser: ofTests('reports/vitest-browser.json', browser, checkout, 'browser'),
     mongodb: ofTests('reports/vitest-mongodb.json', mongodb, checkout, 'mongodb'),
-    ferretdb: ofTests('reports/vitest-ferretdb.json', ferretdb, checkout, 'ferretdb'),
   }
   const parts = [steps ? ofSteps(steps) : missing('reports/steps.json'), ...Object.values(tests)]
   return {
@@ -40,7 +39,6 @@ export function summarize({ steps, quick, slow, browser, mongodb, ferretdb }, ch
       slow: tests.slow.passed,
       browser: tests.browser.passed,
       mongodb: tests.mongodb.passed,
-      ferretdb: tests.ferretdb.passed,
     },
     faults: parts.flatMap((part) => part.faults),
     skips: parts.flatMap((part) => part.skips),
@@ -51,9 +49,8 @@ export function summarize({ steps, quick, slow, browser, mongodb, ferretdb }, ch
  * The line above the closing one.
  * @param {Summary} summary
  */
-export function tierLine({ tests: { quick, slow, browser, mongodb, ferretdb } }) {
-  const onDatabases = `${mongodb} on MongoDB, ${ferretdb} on FerretDB`
-  return `tests passed by tier: ${quick} quick, ${slow} slow, ${browser} in a browser, ${onDatabases}`
+export function tierLine({ tests: { quick, slow, browser, mongodb } }) {
+  return `tests passed by tier: ${quick} quick, ${slow} slow, ${browser} in a browser, ${mongodb} on MongoDB`
 }
 
 /**

@@ -9,7 +9,6 @@ const CHECKOUT = {
     'server/test/crash.slow.test.ts',
     'packages/dashboard/test/pages.browser.test.ts',
     'server/test/mongodb/store.test.ts',
-    'server/test/ferretdb/store.test.ts',
   ],
   allowedSkips: [],
 }
@@ -42,19 +41,10 @@ const reportOf = (file: string) => ({
 const SLOW = reportOf('server/test/crash.slow.test.ts')
 const BROWSER = reportOf('packages/dashboard/test/pages.browser.test.ts')
 const MONGODB = reportOf('server/test/mongodb/store.test.ts')
-const FERRETDB = reportOf('server/test/ferretdb/store.test.ts')
 
 function summaryOf(reports: Partial<Reports>, checkout: Parameters<typeof summarize>[1]) {
   return summarize(
-    {
-      steps: undefined,
-      quick: undefined,
-      slow: SLOW,
-      browser: BROWSER,
-      mongodb: MONGODB,
-      ferretdb: FERRETDB,
-      ...reports,
-    },
+    { steps: undefined, quick: undefined, slow: SLOW, browser: BROWSER, mongodb: MONGODB, ...reports },
     checkout,
   )
 }
@@ -66,19 +56,19 @@ function lineOf(...args: Parameters<typeof summaryOf>) {
 describe('the closing line', () => {
   it('adds up tests and steps', () => {
     expect(lineOf({ steps: STEPS, quick: vitestReport('passed', 'passed', 'passed') }, CHECKOUT)).toBe(
-      '9 passed, 0 failed',
+      '8 passed, 0 failed',
     )
   })
 
   it('has the tests of each tier above it', () => {
     const quick = vitestReport('passed', 'failed', 'passed')
     expect(tierLine(summaryOf({ steps: STEPS, quick }, CHECKOUT))).toBe(
-      'tests passed by tier: 2 quick, 1 slow, 1 in a browser, 1 on MongoDB, 1 on FerretDB',
+      'tests passed by tier: 2 quick, 1 slow, 1 in a browser, 1 on MongoDB',
     )
   })
 
   it('counts a failed test', () => {
-    expect(lineOf({ steps: STEPS, quick: vitestReport('passed', 'failed') }, CHECKOUT)).toBe('7 passed, 1 failed')
+    expect(lineOf({ steps: STEPS, quick: vitestReport('passed', 'failed') }, CHECKOUT)).toBe('6 passed, 1 failed')
   })
 
   it('counts a test file that could not be loaded', () => {
@@ -89,7 +79,7 @@ describe('the closing line', () => {
       ],
     }
     const summary = summaryOf({ steps: STEPS, quick }, CHECKOUT)
-    expect(closingLine(summary)).toBe('7 passed, 1 failed')
+    expect(closingLine(summary)).toBe('6 passed, 1 failed')
     expect(summary.faults).toEqual(['test file a.test.ts: no such module'])
   })
 
@@ -98,29 +88,29 @@ describe('the closing line', () => {
       { steps: STEPS, quick: vitestReport('passed') },
       { ...CHECKOUT, testFiles: [...CHECKOUT.testFiles, 'elsewhere/a.test.ts'] },
     )
-    expect(closingLine(summary)).toBe('7 passed, 1 failed')
+    expect(closingLine(summary)).toBe('6 passed, 1 failed')
     expect(summary.faults).toEqual(['test file elsewhere/a.test.ts: not in reports/vitest.json'])
   })
 
   it('counts a file whose tests pass but that fails itself', () => {
     const quick = { testResults: vitestReport('passed').testResults.map((file) => ({ ...file, status: 'failed' })) }
-    expect(lineOf({ steps: STEPS, quick }, CHECKOUT)).toBe('7 passed, 1 failed')
+    expect(lineOf({ steps: STEPS, quick }, CHECKOUT)).toBe('6 passed, 1 failed')
   })
 
   it.each(['failed', 'not run'] as const)('counts a step that is %s', (status) => {
     const steps = { steps: [...STEPS.steps, { name: 'knip', status }] }
-    expect(lineOf({ steps, quick: vitestReport('passed') }, CHECKOUT)).toBe('7 passed, 1 failed')
+    expect(lineOf({ steps, quick: vitestReport('passed') }, CHECKOUT)).toBe('6 passed, 1 failed')
   })
 })
 
 describe('a report', () => {
   it('that is missing is a fault', () => {
-    expect(lineOf({ steps: STEPS }, CHECKOUT)).toBe('6 passed, 1 failed')
-    expect(lineOf({ quick: vitestReport('passed') }, CHECKOUT)).toBe('5 passed, 1 failed')
+    expect(lineOf({ steps: STEPS }, CHECKOUT)).toBe('5 passed, 1 failed')
+    expect(lineOf({ quick: vitestReport('passed') }, CHECKOUT)).toBe('4 passed, 1 failed')
     expect(lineOf({ steps: STEPS, quick: vitestReport('passed'), mongodb: undefined }, CHECKOUT)).toBe(
-      '6 passed, 1 failed',
+      '5 passed, 1 failed',
     )
-    expect(lineOf({ mongodb: undefined }, CHECKOUT)).toBe('3 passed, 3 failed')
+    expect(lineOf({ mongodb: undefined }, CHECKOUT)).toBe('2 passed, 3 failed')
   })
 
   it('of each tier has to hold the files of that tier and no others', () => {
@@ -134,10 +124,10 @@ describe('a report', () => {
 
   it('without a test is a fault', () => {
     expect(lineOf({ steps: STEPS, quick: { testResults: [] } }, { ...CHECKOUT, testFiles: [] })).toBe(
-      '6 passed, 1 failed',
+      '5 passed, 1 failed',
     )
-    expect(lineOf({ steps: STEPS, quick: vitestReport() }, CHECKOUT)).toBe('6 passed, 1 failed')
-    expect(lineOf({ steps: { steps: [] }, quick: vitestReport('passed') }, CHECKOUT)).toBe('5 passed, 1 failed')
+    expect(lineOf({ steps: STEPS, quick: vitestReport() }, CHECKOUT)).toBe('5 passed, 1 failed')
+    expect(lineOf({ steps: { steps: [] }, quick: vitestReport('passed') }, CHECKOUT)).toBe('4 passed, 1 failed')
   })
 })
 
@@ -173,7 +163,7 @@ describe('the report on MongoDB', () => {
       assertionResults: file.assertionResults.map((test) => ({ ...test, status: 'skipped' })),
     }))
     const mongodb = { testResults: skipped }
-    expect(lineOf({ steps: STEPS, quick: vitestReport('passed'), mongodb }, CHECKOUT)).toBe('6 passed, 1 failed')
+    expect(lineOf({ steps: STEPS, quick: vitestReport('passed'), mongodb }, CHECKOUT)).toBe('5 passed, 1 failed')
   })
 })
 
@@ -182,7 +172,7 @@ describe('a test that did not run', () => {
 
   it.each(['skipped', 'pending', 'todo', 'disabled'])('(%s) is a fault', (status) => {
     const summary = summaryOf({ steps: STEPS, quick: vitestReport('passed', status) }, CHECKOUT)
-    expect(closingLine(summary)).toBe('7 passed, 1 failed')
+    expect(closingLine(summary)).toBe('6 passed, 1 failed')
     expect(summary.faults).toEqual([
       `test server/test/policy.test.ts > a policy > ${status} 1: ${status}, and not in .ci/allowed-skips.json`,
     ])
@@ -191,14 +181,14 @@ describe('a test that did not run', () => {
   it('is shown with its reason when it is in the list, and counts neither way', () => {
     const allowedSkips = [{ test, reason: 'needs a kernel with io_uring' }]
     const summary = summaryOf({ steps: STEPS, quick: vitestReport('passed', 'skipped') }, { ...CHECKOUT, allowedSkips })
-    expect(closingLine(summary)).toBe('7 passed, 0 failed')
+    expect(closingLine(summary)).toBe('6 passed, 0 failed')
     expect(summary.skips).toEqual([`${test}: needs a kernel with io_uring`])
   })
 
   it('is a fault when only another test is in the list', () => {
     const allowedSkips = [{ test: `${test} of another`, reason: 'needs a kernel with io_uring' }]
     expect(lineOf({ steps: STEPS, quick: vitestReport('passed', 'skipped') }, { ...CHECKOUT, allowedSkips })).toBe(
-      '7 passed, 1 failed',
+      '6 passed, 1 failed',
     )
   })
 })
