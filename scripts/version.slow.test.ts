@@ -23,7 +23,8 @@ const version = () =>
 
 beforeEach(() => {
   copy = mkdtempSync(join(tmpdir(), 'countersign-version-'))
-  const kept = /(^|\/)package(-lock)?\.json$|^\.changeset\/config\.json$|^scripts\/\w+\.mjs$|^CHANGELOG\.md$|^docs\/[\w-]+\.md$/
+  const kept =
+    /(^|\/)package(-lock)?\.json$|^\.changeset\/config\.json$|^scripts\/\w+\.mjs$|^CHANGELOG\.md$|^docs\/[\w-]+\.md$/
   for (const path of repositoryFiles.filter((path) => kept.test(path))) {
     mkdirSync(dirname(join(copy, path)), { recursive: true })
     cpSync(join(ROOT, path), join(copy, path))
