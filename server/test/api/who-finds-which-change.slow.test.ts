@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { until } from '@countersign/testkit'
+import { stress, until } from '@countersign/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { writeLog, writeLogs } from '../audit-logs.js'
 import { forgetTrees, type Intruder, intruderOf } from '../intruder.js'
@@ -217,7 +217,9 @@ describe('who finds which change of the log', () => {
     for (const what of named) expect([what, found.get(what)]).toEqual([what, expect.objectContaining({ code: 0 })])
   }, 120_000)
 
-  it.each(rows.filter(({ change }) => ON_MONGODB || !change.includes('MongoDB')))(
+  const isTried = ({ change }: { readonly change: string }, i: number) =>
+    ON_MONGODB ? change.includes('MongoDB') || i % stress.edits_for_each_on_mongodb === 0 : !change.includes('MongoDB')
+  it.each(rows.filter(isTried))(
     '$change',
     async ({ change, finders }) => {
       const scene = await prepare()
