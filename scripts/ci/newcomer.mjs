@@ -14,8 +14,8 @@ import { asScript, commandBlocks, differencesFrom, outputsOf } from './readme.mj
 import { CTRL_C, expectExit, freePort, onTerminal, outputOf, printedCurl } from './terminal.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-/** From the command to the first decision: 30 s, and twice as long on a machine that is half as quick. */
-const FIRST_DECISION_WITHIN_MS = 60_000
+/** From the command to the first decision: three times the 30 s that the page promises. The check prints what it took. */
+const FIRST_DECISION_WITHIN_MS = 90_000
 /** A longer start is a fault by itself; until then the check says how long it took. */
 const PATIENCE_MS = 240_000
 const ENDS_WITHIN_MS = 10_000
