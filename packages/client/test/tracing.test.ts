@@ -10,7 +10,7 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base'
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { asked, deciding, denialOf, except } from './enforcing.js'
 import { memoryClient, permission } from './memory-client.js'
 import { describeTransports, rejectionOf } from './transports.js'
@@ -268,12 +268,14 @@ describe('a faulty tracer changes no decision', () => {
     const registry = Symbol.for('opentelemetry.js.api.1')
     const holder = globalThis as unknown as Record<symbol, unknown>
     const before = holder[registry]
-    onTestFinished(() => {
+    const others = [null, 7, 'text', { trace: 7, context: {}, propagation: null }, new Proxy({}, { get: boom })]
+    try {
+      for (const other of others) {
+        holder[registry] = other
+        expect(await memoryClient(permission).authorize({ action: 'a.b' })).toMatchObject({ status: 'authorized' })
+      }
+    } finally {
       holder[registry] = before
-    })
-    for (const other of [null, 7, 'text', { trace: 7, context: {}, propagation: null }, new Proxy({}, { get: boom })]) {
-      holder[registry] = other
-      expect(await memoryClient(permission).authorize({ action: 'a.b' })).toMatchObject({ status: 'authorized' })
     }
   })
 })
