@@ -6,6 +6,7 @@ import {
   NOT_ON_MONGODB,
   ON_FERRETDB,
   ONLY_IN_TORTURE,
+  ONLY_IN_TORTURE_ON_MONGODB,
   ONLY_ON_MONGODB,
 } from './scripts/test-tiers.mjs'
 
@@ -48,7 +49,8 @@ function onMongodb() {
   const slow = ALSO_ON_MONGODB.map((path) => path.replace('*.test.ts', '*.slow.test.ts')).filter(isSlow)
   const quick = project('on-both-stores', [...ALSO_ON_MONGODB], 180_000, ['**/*.slow.test.ts', ...NOT_ON_MONGODB])
   Object.assign(quick.test, { isolate: false })
-  return [project('mongodb', [...ONLY_ON_MONGODB, ...slow], 180_000, [...NOT_ON_MONGODB]), quick]
+  const excluded = [...NOT_ON_MONGODB, ...(torture ? [] : ONLY_IN_TORTURE_ON_MONGODB)]
+  return [project('mongodb', [...ONLY_ON_MONGODB, ...slow], 180_000, excluded), quick]
 }
 
 /** Quick tests once more, with each request through an application of Express. */

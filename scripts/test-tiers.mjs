@@ -12,7 +12,12 @@ export const ONLY_IN_TORTURE = [
   'packages/client/test/verify-guard.slow.test.ts',
   'packages/engine/test/memory.slow.test.ts',
   'packages/engine/test/mutants.slow.test.ts',
+  'scripts/likely-mistakes.slow.test.ts',
   'server/test/ferretdb/kill.test.ts',
+  'server/test/process/audit-busy-server.slow.test.ts',
+  'server/test/process/changes-no-byte.slow.test.ts',
+  'server/test/process/locked-by-another.slow.test.ts',
+  'server/test/process/starved-start.slow.test.ts',
 ]
 
 /** What is about MongoDB runs on it alone. */
@@ -65,6 +70,16 @@ export const NOT_ON_MONGODB = [
   'server/test/api/webhooks.test.ts',
 ]
 
+/** What the embedded store shows on every push, and takes long on MongoDB: only `npm run torture` runs it there. */
+export const ONLY_IN_TORTURE_ON_MONGODB = [
+  'server/test/api/audit-records-places.slow.test.ts',
+  'server/test/api/audit-records-upgrade.slow.test.ts',
+  'server/test/api/many-budgets.slow.test.ts',
+  'server/test/api/pagination.slow.test.ts',
+  'server/test/api/request-retention.slow.test.ts',
+  'server/test/process/log-faults-are-named.slow.test.ts',
+]
+
 /** The API answers the same through an application of Express: what is about headers, paths, bodies, streams and every route. */
 export const ALSO_IN_EXPRESS = [
   'server/test/api/doors.test.ts',
@@ -88,7 +103,8 @@ export function tiersOf(file) {
   /** @type {('quick' | 'slow' | 'mongodb')[]} */
   const tiers = [file.endsWith('.slow.test.ts') ? 'slow' : 'quick']
   if (isOneOf(ALSO_IN_EXPRESS, file)) tiers.push('slow')
-  if (isOneOf(ALSO_ON_MONGODB, file) && !isOneOf(NOT_ON_MONGODB, file)) tiers.push('mongodb')
+  const notThere = [...NOT_ON_MONGODB, ...ONLY_IN_TORTURE_ON_MONGODB]
+  if (isOneOf(ALSO_ON_MONGODB, file) && !isOneOf(notThere, file)) tiers.push('mongodb')
   return tiers
 }
 

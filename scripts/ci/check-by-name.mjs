@@ -1,7 +1,7 @@
 /**
  * Publishes all packages, as the release does, to a registry on this machine. Then newcomers type what docs/install.md and the READMEs of the
- * packages say, each in an empty folder: `npx countersign` and `npx countersign-mcp` on this Node and on the newest, and a program of
- * each kind of user on this Node. The workflow runs it on each Node that is supported.
+ * packages say, each in an empty folder: `npx countersign`, `npx countersign-mcp`, and a program of each kind of user. The workflow
+ * runs it on each Node that is supported.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,8 +15,6 @@ import { startRegistry } from './registry.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const NEWCOMER = join(ROOT, 'scripts', 'ci', 'newcomer.mjs')
-const ON_NODE = join(ROOT, 'scripts', 'ci', 'on-node.mjs')
-const NEWEST = 24
 const IS_DRY_RUN = /npm warn publish .*\(dry-run\).*/g
 
 await prepare(ROOT, 'packages')
@@ -25,9 +23,7 @@ const folder = mkdtempSync(join(tmpdir(), 'countersign-by-name-'))
 const registry = await startRegistry()
 try {
   await publishAll()
-  const here = Number(process.versions.node.split('.')[0])
   await node(NEWCOMER, 'doors', registry.url)
-  if (here !== NEWEST) await node(ON_NODE, `${NEWEST}`, 'node', NEWCOMER, 'doors', registry.url)
   await node(NEWCOMER, 'programs', registry.url)
   console.log(`All of it took ${Math.round((performance.now() - began) / 1000)} s`)
 } finally {
