@@ -1,5 +1,5 @@
 /** Measures the store for the metrics, beside the requests: a scrape only reads what was measured last. */
-import { type FeedLag, measureFeedLag, newestCheckpointAt } from '../feed/lag.js'
+import { type FeedLag, measureFeedLag } from '../feed/lag.js'
 import type { Metrics } from '../ports/metrics.js'
 import { NearlyUsedBudgets } from '../use-cases/budgets/nearly-used.js'
 import type { Core } from './live-state.js'
@@ -33,7 +33,6 @@ export function measuringJob({ clock, isServing, keys, measureEveryMs, metrics, 
   const budgets = new NearlyUsedBudgets({ clock, isServing, policies, store })
   const reviews = new Measurement(() => store.decisions.measureReviews(now()))
   const lag = new Measurement(() => measureFeedLag(store))
-  const checkpoint = new Measurement(async () => ({ at: await newestCheckpointAt(store) }))
   const nearlyUsed = new Measurement(() => budgets.walk())
 
   const secondsSince = (time: string) => Math.max(0, clock.now().getTime() - Date.parse(time)) / 1000
@@ -55,7 +54,7 @@ export function measuringJob({ clock, isServing, keys, measureEveryMs, metrics, 
     webhookLagSeconds: () => lagOf(({ webhooks }) => webhooks),
     feedLagSeconds: (part) => lagOf(({ parts }) => parts[part]),
     checkpointAgeSeconds() {
-      const at = checkpoint.last?.at ?? null
+      const at = lag.last?.checkpoint ?? null
       return at === null ? null : secondsSince(at)
     },
   })
@@ -64,7 +63,7 @@ export function measuringJob({ clock, isServing, keys, measureEveryMs, metrics, 
     everyMs: measureEveryMs ?? EVERY_MS,
     firstMs: 0,
     async run() {
-      const taken = await Promise.allSettled([reviews, lag, checkpoint, nearlyUsed].map(({ take }) => take()))
+      const taken = await Promise.allSettled([reviews, lag, nearlyUsed].map(({ take }) => take()))
       const failed = taken.find(({ status }) => status === 'rejected')
       if (failed?.status === 'rejected') throw failed.reason
     },

@@ -15,6 +15,8 @@ export interface FeedLag {
   /** For the enabled webhook that is furthest behind. A replay is no lag. */
   readonly webhooks: string | null
   readonly parts: Readonly<Record<FeedPart, string | null>>
+  /** When the newest checkpoint was signed; null before the first one. */
+  readonly checkpoint: string | null
 }
 
 const READERS: Readonly<Record<FeedPart, string>> = {
@@ -27,9 +29,11 @@ const READERS: Readonly<Record<FeedPart, string>> = {
 export async function measureFeedLag(store: LagStore): Promise<FeedLag> {
   const unread = new Unread(store, await store.audit.listLogs())
   const parts = { ...NO_LAG }
+  let checkpoint: string | null = null
   for (const part of FEED_PARTS) {
     const reader = await store.readers.get(READERS[part])
     parts[part] = await unread.oldest(reader?.positions ?? {})
+    if (part === 'trees') checkpoint = treesOf(reader?.state ?? {}).root.checkpoint?.created_at ?? null
   }
   let webhooks: string | null = null
   for (const { id, disabled } of await store.webhooks.load(leaveOut)) {
@@ -40,13 +44,7 @@ export async function measureFeedLag(store: LagStore): Promise<FeedLag> {
     const waiting = reader?.positions == null ? null : await unread.oldest(reader.positions)
     webhooks = earlier(webhooks, earlier(waiting, pending?.oldest_event_at ?? null))
   }
-  return { webhooks, parts }
-}
-
-/** Returns when the newest checkpoint was signed; null before the first one. @throws StoreUnavailableError */
-export async function newestCheckpointAt(store: Pick<FeedStore, 'readers'>): Promise<string | null> {
-  const { root } = treesOf((await store.readers.get(TREES_READER))?.state ?? {})
-  return root.checkpoint?.created_at ?? null
+  return { webhooks, parts, checkpoint }
 }
 
 const NO_LAG: Record<FeedPart, string | null> = { budget_alarms: null, statistics: null, trees: null }
