@@ -1,7 +1,7 @@
 /** How each kind of record is written by a move, found again and counted. Only the files of the collections know the documents. */
 import type { MovedKind, MovedRecords } from '../../ports/store/move.js'
-import { countAccounts, findAccountsInOrder, insertAccounts } from './budgets/accounts.js'
-import { countAgents, findAgents, findRegistrations, insertAgents, keepRegistrations } from './collections/agents.js'
+import { findAccountsInOrder, insertAccounts } from './budgets/accounts.js'
+import { findAgents, findRegistrations, insertAgents, keepRegistrations } from './collections/agents.js'
 import { auditId, findEntries, insertEntries } from './collections/audit.js'
 import { findDecisions, insertSettledDecisions } from './collections/decisions.js'
 import { insertKeys, loadKeys, loadKeyUses, saveKeyUses } from './collections/keys.js'
@@ -21,10 +21,9 @@ interface KindOnMongodb<Record> {
   count(database: Database): Promise<number>
 }
 
-type CollectionName = Exclude<
-  { [Name in keyof Database]: Database[Name] extends { countDocuments(): unknown } ? Name : never }[keyof Database],
-  never
->
+type CollectionName = {
+  [Name in keyof Database]: Database[Name] extends { countDocuments(): unknown } ? Name : never
+}[keyof Database]
 
 const countIn =
   (name: CollectionName) =>
@@ -65,7 +64,7 @@ export const KINDS: { readonly [Kind in MovedKind]: KindOnMongodb<MovedRecords[K
     count: async (database) => (await loadSecrets(database)).length,
   },
   policies: { write: insertRevisions, find: findRevisions, count: countIn('policies') },
-  agents: { write: insertAgents, find: findAgents, count: countAgents },
+  agents: { write: insertAgents, find: findAgents, count: countIn('agents') },
   registrations: { write: keepRegistrations, find: findRegistrations, count: countIn('agentRevisions') },
   keys: {
     write: insertKeys,
@@ -91,7 +90,7 @@ export const KINDS: { readonly [Kind in MovedKind]: KindOnMongodb<MovedRecords[K
     count: countIn('audit'),
   },
   decisions: { write: insertSettledDecisions, find: findDecisions, count: countIn('decisions') },
-  accounts: { write: insertAccounts, find: findAccountsInOrder, count: countAccounts },
+  accounts: { write: insertAccounts, find: findAccountsInOrder, count: countIn('accounts') },
   idempotency_keys: { write: insertClaimed, find: findClaimed, count: countIn('claims') },
   deliveries: { write: addDeliveries, find: findDeliveries, count: countIn('deliveries') },
   counts: {

@@ -46,7 +46,7 @@ export function openedAt(nowMs: number, number: number, id: string): string {
 }
 
 /** The number in a text of `openedAt`. */
-export function orderOf(opened: string): number {
+export function openingOrder(opened: string): number {
   return Number(opened.split('-')[1])
 }
 

@@ -8,7 +8,7 @@ import { equality, pageOf } from '../collections/pages.js'
 import type { Database } from '../connection/database.js'
 import type { AccountDocument } from '../stored.js'
 import { accountId } from './account-id.js'
-import { newAccount, openedAt, orderOf } from './account-steps.js'
+import { newAccount, openedAt, openingOrder } from './account-steps.js'
 
 export async function readAccounts(database: Database, keys: readonly AccountKey[]): Promise<readonly StoredAccount[]> {
   const ids = keys.map(accountId)
@@ -106,10 +106,6 @@ export async function findAccountsInOrder(
   ])
   return stored.map((account) => {
     const opened = found.get(accountId(account))?.opened
-    return opened === undefined ? null : { account, order: orderOf(opened) }
+    return opened === undefined ? null : { account, order: openingOrder(opened) }
   })
-}
-
-export function countAccounts(database: Database): Promise<number> {
-  return database.call(() => database.accounts.countDocuments({}))
 }

@@ -111,10 +111,6 @@ export async function findAgents(
   return ids.map((id) => byId.get(id) ?? null)
 }
 
-export function countAgents(database: Database): Promise<number> {
-  return database.call(() => database.agents.countDocuments({}))
-}
-
 export async function keepRegistrations(
   database: Database,
   registrations: readonly MovedRegistration[],

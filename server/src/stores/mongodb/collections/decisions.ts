@@ -64,11 +64,7 @@ export async function findDecisions(
   decisions: readonly DecisionWithRequest[],
 ): Promise<readonly (DecisionWithRequest | null)[]> {
   const ids = decisions.map(({ decision }) => decision.id)
-  const found = await database.findByIds(database.decisions, ids)
-  return ids.map((id) => {
-    const document = found.get(id)
-    return document === undefined || document.is_void ? null : decisionOf(document)
-  })
+  return database.findInOrder(database.decisions, ids, (found) => (found.is_void ? null : decisionOf(found)))
 }
 
 export async function findDecision(database: Database, id: string): Promise<DecisionWithRequest | null> {

@@ -67,10 +67,7 @@ export async function findRevisions(
   revisions: readonly MovedPolicy[],
 ): Promise<readonly (MovedPolicy | null)[]> {
   const idOf = ({ policy: { id, version } }: MovedPolicy) => revisionId(id, version)
-  const found = await database.findByIds(database.policies, revisions.map(idOf))
-  return revisions.map((revision) => {
-    const document = found.get(idOf(revision))
-    if (document === undefined) return null
+  return database.findInOrder(database.policies, revisions.map(idOf), (document) => {
     const { until_set, deleted_at } = document
     return { policy: policyOf(document), until_set: until_set === OPEN ? null : until_set, deleted_at }
   })

@@ -161,8 +161,21 @@ class Connection {
     collection: Collection<T>,
     ids: readonly string[],
   ): Promise<readonly unknown[]> {
-    const byId = await this.findByIds(collection, ids)
-    return ids.map((id) => byId.get(id) ?? null)
+    return this.findInOrder(collection, ids, (document) => document)
+  }
+
+  /**
+   * Finds documents by their ids. Returns what `read` makes of each, in the order of the ids; null for one that is missing.
+   *
+   * @throws StoreUnavailableError
+   */
+  async findInOrder<T extends Document & { _id: string }, Item>(
+    collection: Collection<T>,
+    ids: readonly string[],
+    read: (document: T) => Item | null,
+  ): Promise<readonly (Item | null)[]> {
+    const byId: ReadonlyMap<string, unknown> = await this.findByIds(collection, ids)
+    return ids.map((id) => (byId.has(id) ? read(byId.get(id) as T) : null))
   }
 
   /**

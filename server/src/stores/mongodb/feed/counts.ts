@@ -33,14 +33,8 @@ export async function findCounts(
   database: Database,
   counts: readonly StoredCount[],
 ): Promise<readonly (StoredCount | null)[]> {
-  const found = await database.findByIds(
-    database.counts,
-    counts.map(({ id }) => id),
-  )
-  return counts.map(({ id }) => {
-    const document = found.get(id)
-    return document === undefined ? null : countOf(document)
-  })
+  const ids = counts.map(({ id }) => id)
+  return database.findInOrder(database.counts, ids, countOf)
 }
 
 export async function listCounts(

@@ -16,11 +16,7 @@ export async function findDeliveries(
   deliveries: readonly StoredDelivery[],
 ): Promise<readonly (StoredDelivery | null)[]> {
   const ids = deliveries.map(({ id }) => id)
-  const found = await database.findByIds(database.deliveries, ids)
-  return ids.map((id) => {
-    const document = found.get(id)
-    return document === undefined ? null : deliveryOf(document)
-  })
+  return database.findInOrder(database.deliveries, ids, deliveryOf)
 }
 
 export async function updateDeliveries(

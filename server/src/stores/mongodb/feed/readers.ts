@@ -193,12 +193,8 @@ export async function findSavedReaders(
   database: Database,
   readers: readonly MovedReader[],
 ): Promise<readonly (MovedReader | null)[]> {
-  const found = await database.findByIds(
-    database.readers,
-    readers.map(({ name }) => name),
+  const names = readers.map(({ name }) => name)
+  return database.findInOrder(database.readers, names, ({ _id, document }) =>
+    document === null ? null : { name: _id, ...(JSON.parse(document) as SavedReader) },
   )
-  return readers.map(({ name }) => {
-    const document = found.get(name)?.document ?? null
-    return document === null ? null : { name, ...(JSON.parse(document) as SavedReader) }
-  })
 }

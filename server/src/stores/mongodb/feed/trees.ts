@@ -98,11 +98,7 @@ export async function findCheckpoints(
   checkpoints: readonly StoredCheckpoint[],
 ): Promise<readonly (StoredCheckpoint | null)[]> {
   const ids = checkpoints.map(({ index }) => checkpointId(index))
-  const found = await database.findByIds(database.checkpoints, ids)
-  return ids.map((id) => {
-    const document = found.get(id)?.document
-    return document === undefined ? null : JSON.parse(document)
-  })
+  return database.findInOrder(database.checkpoints, ids, ({ document }) => JSON.parse(document))
 }
 
 function nodeId(tree: string, { level, index }: NodePlace): string {

@@ -56,11 +56,7 @@ export async function findClaimed(
   database: Database,
   records: readonly IdempotencyRecord[],
 ): Promise<readonly (IdempotencyRecord | null)[]> {
-  const found = await database.findByIds(database.claims, records.map(claimId))
-  return records.map((record) => {
-    const claim = found.get(claimId(record))
-    return claim === undefined ? null : recordOf(claim)
-  })
+  return database.findInOrder(database.claims, records.map(claimId), recordOf)
 }
 
 /** Returns the names among these that are taken by calls which are still valid when the new ones are created. */
