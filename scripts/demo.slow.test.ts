@@ -6,6 +6,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { freePort } from '@countersign/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 const DEMO = fileURLToPath(new URL('demo.mjs', import.meta.url))
@@ -145,12 +146,3 @@ describe('npm run demo', () => {
     holder.close()
   }, 60_000)
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
-}

@@ -1,11 +1,11 @@
 /** Finds or starts a MongoDB for tests. What it starts ends with this process. */
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { freePort } from './free-port.mjs'
 
 const WIRE = fileURLToPath(new URL('../tools/mongodb-wire/start', import.meta.url))
 
@@ -65,14 +65,4 @@ function refuse() {
 /** @param {string} name */
 function isCommand(name) {
   return spawnSync('sh', ['-c', `command -v ${name}`]).status === 0
-}
-
-/** @returns {Promise<number>} */
-function freePort() {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-      server.close(() => resolve(port))
-    })
-  })
 }

@@ -16,10 +16,10 @@ import {
   rmSync,
   statSync,
 } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { freePort } from '../free-port.mjs'
 import { commandOf, lastOf, pairsOf, stagesOf } from './dockerfile.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -274,16 +274,6 @@ function checkConfinement(inside, cwd, options) {
     const { status, stderr } = spawnSync(program, args, { ...options, encoding: 'utf8' })
     if (status === 0 || !`${stderr}`.includes('EROFS')) throw new Error(`${place} can be written: ${stderr}`)
   }
-}
-
-/** @returns {Promise<number>} */
-function freePort() {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-      server.close(() => resolve(port))
-    })
-  })
 }
 
 /**

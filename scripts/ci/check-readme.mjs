@@ -9,9 +9,10 @@ import { tmpdir } from 'node:os'
 import { basename, delimiter, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { freePort } from '../free-port.mjs'
 import { prepare } from '../prepare.mjs'
 import { asScript, commandBlocks, differencesFrom, outputsOf, readmeCommands } from './readme.mjs'
-import { CTRL_C, expectExit, freePort, onTerminal, outputOf, printedCurl } from './terminal.mjs'
+import { CTRL_C, expectExit, onTerminal, outputOf, printedCurl } from './terminal.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** A checkout that is prepared already starts in about 2 s; the rest is for a busy machine. */

@@ -10,8 +10,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { freePort } from '../free-port.mjs'
 import { asScript, commandBlocks, differencesFrom, outputsOf } from './readme.mjs'
-import { CTRL_C, expectExit, freePort, onTerminal, outputOf, printedCurl } from './terminal.mjs'
+import { CTRL_C, expectExit, onTerminal, outputOf, printedCurl } from './terminal.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** From the command to the first decision: three times the 30 s that the page promises. The check prints what it took. */

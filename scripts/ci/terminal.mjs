@@ -1,6 +1,5 @@
 /** What a person does at a terminal with a server: starts it there, copies the curl that it prints, and presses Ctrl-C. */
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 
 export const CTRL_C = '\x03'
@@ -43,16 +42,6 @@ export async function printedCurl(output, withinMs) {
     await pause(50)
   }
   throw new Error('No curl was printed')
-}
-
-/** @returns {Promise<number>} */
-export async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /**

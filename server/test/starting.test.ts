@@ -1,9 +1,8 @@
 /** What a server answers whose store is not open yet. */
 import { mkdtemp, rm } from 'node:fs/promises'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { until } from '@countersign/testkit'
+import { freePort, until } from '@countersign/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { readConfig } from '#server/config'
 import { type Started, start } from '#server/start'
@@ -56,15 +55,6 @@ afterEach(async () => {
   await (await starting).stop(0)
   await rm(dataDir, { recursive: true })
 })
-
-/** `start` tells its port only when it has started. */
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
 
 const headers = { Authorization: `Bearer ${KEY}`, 'X-Request-Id': 'chosen-id' }
 const read = (path: string, options: RequestInit = {}) => fetch(`${url}${path}`, { headers, ...options })

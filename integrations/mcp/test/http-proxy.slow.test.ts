@@ -1,13 +1,14 @@
 /** `countersign-mcp --listen --upstream` as a process, in front of `server-everything`. The numbers are those of the acceptance cases. */
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { freePort } from '@countersign/testkit'
 import { useDecisionPoint } from '@countersign/testkit/enforcement-suite'
 import { Client as ClientV2 } from '@modelcontextprotocol/client'
 import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/stdio'
@@ -209,12 +210,4 @@ function endAfterTest(child: ChildProcess): void {
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
     await exited
   })
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

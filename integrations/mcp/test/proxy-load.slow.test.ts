@@ -1,16 +1,18 @@
 /** The proxy under load and in trouble, over both of its transports: no run twice, no hold lost, no process left, no key shown. */
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { freePort } from '@countersign/testkit'
 import { Operator, type Relay, startRelay, useDecisionPoint } from '@countersign/testkit/enforcement-suite'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { commandOf, freePort, proxyEnvironment } from './proxies.js'
+import { commandOf, proxyEnvironment } from './proxies.js'
 import { isAlive } from './stdio/proxied-server.js'
 
 const SERVER = fileURLToPath(new URL('noting-server.mjs', import.meta.url))

@@ -2,18 +2,20 @@
  * Servers of npm, with and without the proxy before them: a client hears and is asked the same, feature by feature. What a
  * server has not is named by the tests; nothing is shown about it.
  */
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from '@countersign/testkit'
 import { Operator, useDecisionPoint } from '@countersign/testkit/enforcement-suite'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { DrivenClient, PATIENCE_MS } from './driven-client.js'
-import { commandOf, freePort, proxyEnvironment } from './proxies.js'
+import { commandOf, proxyEnvironment } from './proxies.js'
 import type { Line, Transcript } from './transcript.js'
 import { EVIDENCE, serverEverything, serverFilesystem, type Upstream } from './upstream-features.js'
 

@@ -1,9 +1,9 @@
 /** Follows the page from a fresh server to its first decision. */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { freePort } from '@countersign/testkit'
 import { describe, expect, it } from 'vitest'
 import { createPolicy, everyItem, makeKey } from '../../../server/test/api/refunds.js'
 import { EXAMPLE_POLICY } from '../src/example-policy.js'
@@ -172,13 +172,4 @@ async function printedBy(child: ChildProcessByStdio<Writable, Readable, null>): 
   const [text, [status]] = await Promise.all([child.stdout.setEncoding('utf8').toArray(), once(child, 'exit')])
   expect(status).toBe(0)
   return text.join('')
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }

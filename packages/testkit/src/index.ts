@@ -1,3 +1,4 @@
+export { freePort } from './free-port.js'
 export { SEED, seededRandom } from './seeded-random.js'
 export { drawsOf, stress } from './stress.js'
 export {

@@ -1,9 +1,8 @@
 /** A real collector of OpenTelemetry, in a process of its own, that prints the spans that it gets. */
 import { readdirSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { until } from '@countersign/testkit'
+import { freePort, until } from '@countersign/testkit'
 import { Child } from './child.js'
 
 const INSTALLED = fileURLToPath(new URL('../../../node_modules/.countersign/otlp-collector', import.meta.url))
@@ -64,14 +63,6 @@ function program(): string {
   const [python] = readdirSync(lib).filter((name) => name.startsWith('python'))
   if (python === undefined) throw new Error('The collector is not installed: scripts/otlp-collector.mjs says why.')
   return join(lib, python, 'site-packages', 'rotel', 'rotel-agent')
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 /** Reads what the collector prints of each export. */

@@ -1,10 +1,9 @@
 /** A start on a machine whose disk is starved: it waits for its first write, says so, and goes on by itself. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { until } from '@countersign/testkit'
+import { freePort, until } from '@countersign/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { call, listAll } from './call.js'
 import { Child, endChildren } from './child.js'
@@ -29,15 +28,6 @@ afterEach(async () => {
   await endChildren()
   removeDirectories()
 })
-
-/** As with PORT 0, but known before the server is ready. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port: free } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return free
-}
 
 function starved(args: readonly string[], env: Record<string, string> = {}): Child {
   return new Child(process.execPath, ['--import', HELD_COMMITS, ...args], {
