@@ -24,5 +24,5 @@ USER 1000:1000
 VOLUME /data
 EXPOSE 8787
 HEALTHCHECK --interval=10s --timeout=3s --start-period=90s --retries=3 CMD ["node", "server/healthy.mjs"]
-ENTRYPOINT ["node", "server/dist/cli/main.js"]
+ENTRYPOINT ["node", "server/bin/countersign.js"]
 CMD ["serve"]

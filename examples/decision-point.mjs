@@ -7,7 +7,7 @@ import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-const COUNTERSIGN = fileURLToPath(new URL('../server/dist/cli/main.js', import.meta.url))
+const COUNTERSIGN = fileURLToPath(new URL('../server/bin/countersign.js', import.meta.url))
 
 /**
  * Resolves once it answers. `stop` ends it and removes what it stored.

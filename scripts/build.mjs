@@ -7,19 +7,22 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { BUNDLE, bundleCommand } from './bundle-command.mjs'
 import { workspaces } from './freshness.mjs'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 /** Their pages are bundled from their sources. */
 const PAGES = 'packages/dashboard'
-/** Where Vite writes them. The server is published with them. */
-const BUILT_PAGES = join(ROOT, 'server/dist/dashboard')
+const SERVER = join(ROOT, 'server')
+/** Where the bundlers write the pages and the command. They remove what is stale themselves. */
+const BUNDLES = [join(SERVER, 'dist/dashboard'), join(SERVER, BUNDLE)]
 
 const folders = workspaces(ROOT).filter((folder) => folder !== PAGES && existsSync(join(ROOT, folder, 'tsconfig.json')))
 if (process.argv.includes('--types')) compile()
 else await takeTypesAway()
 for (const folder of ['contract', 'client'])
   run('node', ['packages/contract/scripts/write-out-endpoints.mjs', `packages/${folder}/dist/endpoints.js`], ROOT)
+await bundleCommand(SERVER)
 run('npx', ['--no', '--', 'vite', 'build', '--logLevel', 'warn'], join(ROOT, PAGES))
 
 function compile() {
@@ -69,7 +72,7 @@ async function takeTypesAway() {
  */
 function removeStale(folder) {
   const [src, dist] = [join(ROOT, folder, 'src'), join(ROOT, folder, 'dist')]
-  for (const path of filesOf(dist).filter((path) => !path.startsWith(BUILT_PAGES + sep))) {
+  for (const path of filesOf(dist).filter((path) => !BUNDLES.some((bundle) => path.startsWith(bundle + sep)))) {
     const [, name] = /^(.*?)(?:\.d\.ts|\.js)(?:\.map)?$/.exec(relative(dist, path)) ?? []
     if (name !== undefined && !existsSync(join(src, `${name}.ts`))) rmSync(path)
   }

@@ -32,7 +32,7 @@ const stop = new AbortController()
 setMaxListeners(0, stop.signal)
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abort())
 
-const entry = 'server/dist/cli/main.js'
+const entry = 'server/bin/countersign.js'
 process.argv = [process.execPath, join(root, entry), 'serve']
 // It ends when the server has, and then there is nothing more to ask.
 const served = load(entry).finally(() => stop.abort())

@@ -24,6 +24,7 @@ for folder in packages/* server; do
   cp -R "$folder/package.json" "$folder/dist" "$out/$folder"
 done
 find "$out" -name '*.d.ts' -delete -o -name '*.map' -delete -o -name '*.tsbuildinfo' -delete
+cp -R server/bin "$out/server"
 cp scripts/docker-health.mjs "$out/server/healthy.mjs"
 home=$PWD
 cd "$out"

@@ -6,7 +6,14 @@ import { join } from 'node:path'
 /** The parts of a workspace that its build reads, and the part that it writes. */
 const SOURCES = ['src', 'scripts', 'index.html', 'package.json', 'tsconfig.json', 'vite.config.ts']
 const OUTPUT = 'dist'
-const SHARED_SOURCES = ['package.json', 'package-lock.json', 'tsconfig.base.json', 'turbo.json', 'scripts/build.mjs']
+const SHARED_SOURCES = [
+  'package.json',
+  'package-lock.json',
+  'tsconfig.base.json',
+  'turbo.json',
+  'scripts/build.mjs',
+  'scripts/bundle-command.mjs',
+]
 
 /**
  * The SHA-256 of the lock file.

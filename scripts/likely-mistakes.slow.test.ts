@@ -15,7 +15,7 @@ import { packPackages } from './pack.mjs'
 
 const run = promisify(execFile)
 const HERE = fileURLToPath(new URL('../integrations/express/test/', import.meta.url))
-const SERVER = fileURLToPath(new URL('../server/dist/cli/main.js', import.meta.url))
+const SERVER = fileURLToPath(new URL('../server/bin/countersign.js', import.meta.url))
 
 interface Mistake {
   readonly name: string

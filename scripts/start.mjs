@@ -6,6 +6,6 @@ import { prepare } from './prepare.mjs'
 const root = fileURLToPath(new URL('..', import.meta.url))
 await prepare(root, 'server')
 
-const entry = join(root, 'server', 'dist', 'cli', 'main.js')
+const entry = join(root, 'server', 'bin', 'countersign.js')
 process.argv = [process.execPath, entry, 'serve', ...process.argv.slice(2)]
 await import(pathToFileURL(entry).href)

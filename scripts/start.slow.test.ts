@@ -27,7 +27,7 @@ beforeEach(() => {
   write('package-lock.json', JSON.stringify({ packages: {} }))
   write('server/package.json', '{ "type": "module" }')
   write('node_modules/.package-lock.json', JSON.stringify({ packages: {} }))
-  write('server/dist/cli/main.js', SERVER)
+  write('server/bin/countersign.js', SERVER)
   for (const name of readdirSync(SCRIPTS).filter((file) => file.endsWith('.mjs'))) {
     cpSync(join(SCRIPTS, name), join(root, 'scripts', name))
   }
@@ -61,7 +61,7 @@ describe('npm start', () => {
   it('serves with the arguments and the environment it was given, and nothing else on stdout', async () => {
     const child = npmStart('--data', 'there')
     expect(JSON.parse(await child.lines())).toEqual({
-      file: join(root, 'server/dist/cli/main.js'),
+      file: join(root, 'server/bin/countersign.js'),
       args: ['serve', '--data', 'there'],
       terminal: false,
       port: '4321',
@@ -87,7 +87,7 @@ describe('npm start', () => {
 
   // Other systems have a `script` with other options.
   it.skipIf(process.platform !== 'linux')('gives the server the terminal it was started from', async () => {
-    write('server/dist/cli/main.js', 'console.log(process.stdout.isTTY ? "a terminal" : "no terminal")')
+    write('server/bin/countersign.js', 'console.log(process.stdout.isTTY ? "a terminal" : "no terminal")')
     const command = 'npm start --silent'
     const terminal = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], { cwd: root })
     const chunks: Buffer[] = await terminal.stdout.toArray()

@@ -28,7 +28,7 @@ export async function startServer(directory, env = {}, checkout = CHECKOUT) {
     COUNTERSIGN_BOOTSTRAP_KEY: KEY,
     RATE_LIMIT_PER_SECOND: '0',
   }
-  const program = join(checkout, 'server/dist/cli/main.js')
+  const program = join(checkout, 'server/bin/countersign.js')
   const args = [...(process.env.SERVER_FLAGS ?? '').split(' ').filter(Boolean), program, 'serve']
   const child = spawn(process.execPath, args, {
     env: { ...process.env, MONGODB_URL: '', ...settings, ...env },

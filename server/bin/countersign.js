@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-const built = new URL('../dist/cli/main.js', import.meta.url)
+const built = new URL('../dist/command/main.js', import.meta.url)
 if (existsSync(built)) await import(built)
 else {
   const root = fileURLToPath(new URL('../..', import.meta.url))

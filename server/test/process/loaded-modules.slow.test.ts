@@ -1,7 +1,8 @@
 /** What a start takes its time for. */
 import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { afterEach, expect, it } from 'vitest'
 import { endChildren } from './child.js'
 import { newDirectory, removeDirectories, ShippedServer } from './shipped-server.js'
@@ -22,6 +23,28 @@ it('the driver of MongoDB is not loaded for the embedded store', () => {
   const packages = new Set(JSON.parse(output))
   expect(packages).toContain('express')
   expect(packages).not.toContain('mongodb')
+})
+
+it('what is ours comes in a few files', async () => {
+  const folder = newDirectory()
+  const list = join(folder, 'loaded')
+  const hook = `import { appendFileSync } from 'node:fs'
+    export async function load(url, context, next) {
+      appendFileSync(${JSON.stringify(list)}, url + '\\n')
+      return next(url, context)
+    }`
+  const program = `import { register } from 'node:module'
+    register('data:text/javascript,' + encodeURIComponent(${JSON.stringify(hook)}))`
+  writeFileSync(join(folder, 'hook.mjs'), program)
+  const NODE_OPTIONS = `--import ${pathToFileURL(join(folder, 'hook.mjs'))}`
+  const server = await ShippedServer.start({ dataDir: newDirectory(), env: { NODE_OPTIONS } })
+  await server.stop()
+  const ours = readFileSync(list, 'utf8')
+    .split('\n')
+    .filter((url) => url.startsWith('file:') && !url.includes('/node_modules/') && !url.startsWith(`file://${folder}`))
+  // Threads load some again. In the modules that were bundled they would be about 600.
+  expect(ours.length).toBeGreaterThan(1)
+  expect(ours.length).toBeLessThan(200)
 })
 
 it('the SDK of OpenTelemetry is not loaded for a server that exports no spans', async () => {

@@ -7,7 +7,7 @@ import { type Answer, type CallOptions, call } from './call.js'
 import { Child, type ChildOptions } from './child.js'
 
 /** The built command line of this checkout. */
-export const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+export const MAIN = fileURLToPath(new URL('../../bin/countersign.js', import.meta.url))
 
 /** A key that the operator chose. */
 export const CHOSEN_KEY = 'a-key-for-tests-of-more-than-32-characters'

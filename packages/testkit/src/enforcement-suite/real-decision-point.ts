@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll } from 'vitest'
 import { Operator, type RealDecisionPoint } from './operator.js'
 
-const SERVER = fileURLToPath(new URL('../../../../server/dist/cli/main.js', import.meta.url))
+const SERVER = fileURLToPath(new URL('../../../../server/bin/countersign.js', import.meta.url))
 const WITH_ITS_STARTER = new URL('ending-with-its-starter.js', import.meta.url).href
 
 /** With the key that the server has made at its start. */
