@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { until } from '@countersign/testkit'
 import { Child, type ChildOptions } from '../process/child.js'
+import { type BuildInfoRelay, relayBuildInfo } from '../stores/mongodb/relay-build-info.js'
 
 const BUILD = fileURLToPath(new URL('../../../tools/ferretdb/build', import.meta.url))
 /** Where Debian installs each release of PostgreSQL. */
@@ -15,11 +16,14 @@ const START_MS = 60_000
 
 export class Ferretdb {
   url = ''
+  /** The same one, but it does not say that it is FerretDB: a server refuses to start on that. */
+  disguisedUrl = ''
   readonly #folder = mkdtempSync(join(tmpdir(), 'countersign-ferretdb-'))
   readonly #programs = programs()
   readonly #user = unprivilegedUser()
   #postgres: Child | undefined
   #ferretdb: Child | undefined
+  #disguise: BuildInfoRelay | undefined
 
   /** A new one, without any database. */
   static async start(): Promise<Ferretdb> {
@@ -60,7 +64,7 @@ export class Ferretdb {
 
   /** Ends both, and removes what they stored. */
   async end(): Promise<void> {
-    await Promise.all([this.#ferretdb?.kill(), this.#postgres?.kill()])
+    await Promise.all([this.#ferretdb?.kill(), this.#postgres?.kill(), this.#disguise?.close()])
     rmSync(this.#folder, { recursive: true, force: true })
   }
 
@@ -83,6 +87,10 @@ export class Ferretdb {
     this.#ferretdb = new Child(program, args, { stdin: 'pipe' })
     const [, url = ''] = await this.#ferretdb.says(/^(mongodb:.*)\n/m)
     this.url = url
+    this.#disguise = await relayBuildInfo(url, (found) =>
+      Object.fromEntries(Object.entries(found).filter(([name]) => !name.startsWith('ferretdb'))),
+    )
+    this.disguisedUrl = this.#disguise.url
   }
 
   #removeNow(): void {

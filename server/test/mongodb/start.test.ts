@@ -13,6 +13,7 @@ import { countersign, newDirectory, removeDirectories, ShippedServer } from '../
 import { relayTo } from '../stores/mongodb/holding-relay.js'
 import { dropDatabase, mongoUrl } from '../stores/mongodb/open-mongo-store.js'
 import { openRelay } from '../stores/mongodb/relay.js'
+import { relayBuildInfo } from '../stores/mongodb/relay-build-info.js'
 
 let name: string
 let url: string
@@ -44,8 +45,8 @@ async function refused(env: Record<string, string> = {}) {
   return { code, message: JSON.parse(child.stderr).msg as string }
 }
 
-async function doctor(): Promise<string> {
-  const child = countersign(['doctor'], { env: { PORT: '0', DATA_DIR: newDirectory(), MONGODB_URL: url } })
+async function doctor(mongodbUrl = url): Promise<string> {
+  const child = countersign(['doctor'], { env: { PORT: '0', DATA_DIR: newDirectory(), MONGODB_URL: mongodbUrl } })
   await child.end()
   return /^\w+ +store +(.*)$/m.exec(child.stdout)?.[1] ?? child.stdout
 }
@@ -61,6 +62,16 @@ it('says what to do when MongoDB is not a replica set, and serves: no promise bu
   )
   expect(said).toHaveLength(setName === undefined ? 1 : 0)
   expect(await doctor()).toContain(setName === undefined ? 'is not a replica set' : 'answers')
+})
+
+it('FerretDB is refused, and left as it is: budgets count wrong there', async () => {
+  const relay = await relayBuildInfo(url, (found) => ({ ...found, ferretdbVersion: 'v1.24.2' }))
+  const { code, message } = await refused({ MONGODB_URL: relay.url })
+  expect(code).toBe(1)
+  expect(message).toMatch(/is FerretDB\. .* budgets count wrong\. Use a MongoDB, or unset MONGODB_URL/)
+  expect(await doctor(relay.url)).toMatch(/is FerretDB\. .* Fix: use a MongoDB/)
+  expect(await collections()).toEqual([])
+  await relay.close()
 })
 
 describe('the schema version', () => {

@@ -54,6 +54,7 @@ const FIXES: Readonly<Record<string, string>> = {
   ForeignDatabaseError: 'set DATA_DIR to another directory.',
   DamagedStoreError: 'move the data directory away and restore a backup: countersign restore <file>.',
   MovedStoreError: 'complete the move or undo it (countersign migrate), or use the store that has the data.',
+  UnfitDatabaseError: 'use a MongoDB, or unset MONGODB_URL to use the embedded store.',
   UncheckedStoreError: 'fix what prevented the read, then run doctor --deep again.',
 }
 

@@ -6,6 +6,7 @@ import { loadKeys } from './collections/keys.js'
 import { loadPoliciesOfSet, POLICIES } from './collections/policies.js'
 import { Database, isReplicated } from './connection/database.js'
 import { mongoFailure } from './connection/failure.js'
+import { assertFit, UnfitDatabaseError } from './connection/unfit-database.js'
 import { addressOf, readMongoUrl } from './connection/url.js'
 import { assertKnownSchema, KNOWN_SCHEMA, SCHEMA } from './set-up.js'
 import type { SchemaDocument } from './stored.js'
@@ -31,12 +32,12 @@ class UnusableMongoError extends Error {
 const DEADLINE_MS = 3000
 
 /** Errors whose message says what to do. */
-const KEPT = [NewerSchemaError, MovedStoreError, DamagedRecordError]
+const KEPT = [NewerSchemaError, MovedStoreError, DamagedRecordError, UnfitDatabaseError]
 
 /**
  * Inspects the MongoDB of a URL, and changes nothing.
  *
- * @throws NewerSchemaError, MovedStoreError, UnusableMongoError, DamagedRecordError
+ * @throws NewerSchemaError, MovedStoreError, UnusableMongoError, UnfitDatabaseError, DamagedRecordError
  */
 export async function inspectMongoStore(url: string): Promise<MongoInspection> {
   const address = addressOf(url)
@@ -75,12 +76,13 @@ async function assertOwnDocuments(url: string): Promise<void> {
 async function inspect(client: MongoClient, url: string): Promise<Omit<MongoInspection, 'address'>> {
   const db = client.db(readMongoUrl(url)?.database)
   const admin = client.db('admin')
-  const { version } = await admin.command({ buildInfo: 1 })
+  const buildInfo = await admin.command({ buildInfo: 1 })
+  assertFit(buildInfo, url)
   const schema = await db.collection<SchemaDocument>('meta').findOne({ _id: SCHEMA })
   assertKnownSchema(schema, url)
   const newest = await db.collection<Document>('audit').findOne({}, { sort: { at_ms: -1, id: -1 } })
   return {
-    version: String(version),
+    version: String(buildInfo.version),
     isReplicated: await isReplicated(client),
     schema: schema?.version ?? null,
     knownSchema: KNOWN_SCHEMA,

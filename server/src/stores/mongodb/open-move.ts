@@ -15,7 +15,7 @@ const ANSWER_LIMIT_MS = 30_000
 /**
  * Connects to the database of a URL, and changes nothing yet.
  *
- * @throws StoreUnavailableError
+ * @throws StoreUnavailableError, UnfitDatabaseError
  */
 export async function openMoveTarget(url: string): Promise<MoveTarget> {
   return new MongoMoveTarget(await Database.open(url, ANSWER_LIMIT_MS), url)

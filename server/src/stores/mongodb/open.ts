@@ -14,7 +14,7 @@ export interface MongoStoreOptions {
 /**
  * Connects to the store, and creates missing collections and indexes.
  *
- * @throws NewerSchemaError, StoreUnavailableError
+ * @throws NewerSchemaError, UnfitDatabaseError, StoreUnavailableError
  */
 export async function openMongoStore({ url, nowMs = Date.now, onError }: MongoStoreOptions): Promise<MongoStore> {
   await setUp(url)

@@ -25,7 +25,7 @@ const AS_LONG_AS_IT_TAKES = 0
  * Creates what the store needs before the first record and lacks, after checking that no newer release has written
  * there.
  *
- * @throws NewerSchemaError, MovedStoreError: nothing was changed; StoreUnavailableError
+ * @throws NewerSchemaError, MovedStoreError, UnfitDatabaseError: nothing was changed; StoreUnavailableError
  */
 export async function setUp(url: string): Promise<void> {
   const database = await Database.open(url, AS_LONG_AS_IT_TAKES)

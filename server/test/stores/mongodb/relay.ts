@@ -128,7 +128,7 @@ export async function openRelay(serverUrl: string, fateOf: (command: Command) =>
 }
 
 /** Calls back for each whole message of the wire protocol. */
-function messagesOf(socket: Socket, onMessage: (message: Buffer) => void): void {
+export function messagesOf(socket: Socket, onMessage: (message: Buffer) => void): void {
   let rest = Buffer.alloc(0)
   socket.on('data', (chunk) => {
     rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
@@ -144,7 +144,7 @@ const OP_MSG = 2013
 const KIND_BODY = 0
 const STRING = 2
 /** Of the body: behind the header, the flags and the byte that tells the kind. */
-const BODY = 21
+export const BODY = 21
 
 /** Null for what is no command on a collection. */
 function commandOf(message: Buffer): Command | null {

@@ -45,6 +45,7 @@ import type {
   WebhookDirectory,
 } from '../stored.js'
 import { Semaphore } from './semaphore.js'
+import { assertFit } from './unfit-database.js'
 import { readMongoUrl } from './url.js'
 
 /** How long to wait for one answer. */
@@ -265,7 +266,7 @@ export class Database extends Connection {
 
   /**
    * @param answerLimitMs how long to wait for one answer; 0 for no limit
-   * @throws StoreUnavailableError
+   * @throws StoreUnavailableError, UnfitDatabaseError
    */
   static async open(url: string, answerLimitMs = ANSWER_LIMIT_MS): Promise<Database> {
     const client = new MongoClient(url, {
@@ -284,6 +285,7 @@ export class Database extends Connection {
     try {
       // The driver itself gives up permanently when its first command finds no server.
       await database.call(() => client.connect())
+      assertFit(await database.call(() => client.db('admin').command({ buildInfo: 1 })), url)
     } catch (error) {
       await client.close()
       throw error
