@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ConfigError, readConfig } from './config.js'
+import { exportOfSpans } from './export-of-spans.js'
 
 function problemsOf(env: Record<string, string>): readonly string[] {
   try {
@@ -49,6 +50,39 @@ describe('the settings', () => {
       expect(problem).toMatch(/^OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL/)
       expect([problem, ...others].join()).not.toContain('pa55')
     }
+  })
+
+  test('say where spans go, with the meaning that OpenTelemetry gives them', () => {
+    const exported = (env: Record<string, string>) => {
+      const { url, reason } = exportOfSpans(readConfig(env))
+      return url ?? reason
+    }
+    const OTEL_EXPORTER_OTLP_ENDPOINT = 'https://collector.example/otlp/'
+    const OTEL_EXPORTER_OTLP_TRACES_ENDPOINT = 'https://spans.example/as/it/is'
+    const both = { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT }
+    expect(exported({})).toBe('OTEL_EXPORTER_OTLP_ENDPOINT is not set')
+    expect(exported({ OTEL_EXPORTER_OTLP_ENDPOINT })).toBe('https://collector.example/otlp/v1/traces')
+    expect(exported({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT })).toBe(OTEL_EXPORTER_OTLP_TRACES_ENDPOINT)
+    expect(exported(both)).toBe(OTEL_EXPORTER_OTLP_TRACES_ENDPOINT)
+    expect(exported({ OTEL_TRACES_EXPORTER: 'otlp' })).toBe('http://localhost:4318/v1/traces')
+    expect(exported({ ...both, OTEL_TRACES_EXPORTER: 'none' })).toBe('OTEL_TRACES_EXPORTER is none')
+    expect(exported({ ...both, OTEL_SDK_DISABLED: 'True' })).toBe('OTEL_SDK_DISABLED is true')
+    expect(exported({ ...both, OTEL_SDK_DISABLED: 'false' })).toBe(OTEL_EXPORTER_OTLP_TRACES_ENDPOINT)
+  })
+
+  test('refuse what the server does not know of these', () => {
+    expect(problemsOf({ OTEL_TRACES_EXPORTER: 'otlp,console', OTEL_SDK_DISABLED: '1' })).toEqual([
+      'OTEL_SDK_DISABLED must be true or false, but is "1".',
+      'OTEL_TRACES_EXPORTER must be otlp or none, but is "otlp,console".',
+    ])
+    const traces = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://spans.example', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }
+    expect(problemsOf(traces)).toEqual(['OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf, but is "grpc".'])
+    expect(problemsOf({ ...traces, OTEL_SDK_DISABLED: 'true' })).toEqual([])
+    // The variable for traces alone comes before the general one.
+    expect(problemsOf({ ...traces, OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/protobuf' })).toEqual([])
+    expect(problemsOf({ ...traces, OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json' })).toEqual([
+      'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL must be http/protobuf, but is "http/json".',
+    ])
   })
 
   test.each([

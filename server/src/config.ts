@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { LIMITS } from '@countersign/contract'
 import { isPlausibleKeyText } from './api-key-text.js'
+import { exportOfSpans } from './export-of-spans.js'
 import { faultOfMongoUrl } from './stores/mongodb/connection/url.js'
 
 /** Why a value cannot be used, as the text that follows the name of the variable in a sentence. */
@@ -54,8 +55,7 @@ export const SETTINGS = {
     fallback: null,
     otherwise: '`http://<HOST>:<port>`',
     allowed: 'an `http` or `https` URL',
-    parse: (url: string) =>
-      isHttpUrl(url) ? url : new Invalid('must be an http or https URL without credentials, query and fragment.'),
+    parse: httpUrl,
     description: 'The issuer that permits name.',
   },
   permitAudience: {
@@ -154,15 +154,41 @@ export const SETTINGS = {
       'With `1`, [webhooks](../webhooks.md#which-urls-are-allowed) may have private addresses, `http` URLs and any port. ' +
       'For development only: anyone who can write webhooks can then reach your internal network through the server.',
   },
+  otelSdkDisabled: {
+    variable: 'OTEL_SDK_DISABLED',
+    fallback: 'false',
+    allowed: '`true` or `false`',
+    parse: (text: string) =>
+      /^(true|false)$/i.test(text)
+        ? text.toLowerCase() === 'true'
+        : new Invalid(`must be true or false, but is ${JSON.stringify(text)}.`),
+    description: 'With `true`, the server exports no spans.',
+  },
+  tracesExporter: {
+    variable: 'OTEL_TRACES_EXPORTER',
+    fallback: null,
+    otherwise: '`otlp` if an endpoint is set',
+    allowed: '`otlp` or `none`',
+    parse: (name: string) =>
+      ['otlp', 'none'].includes(name) ? name : new Invalid(`must be otlp or none, but is ${JSON.stringify(name)}.`),
+    description:
+      'With `none`, the server exports no spans. With `otlp` and without an endpoint, it exports to `http://localhost:4318`.',
+  },
   otlpEndpoint: {
     variable: 'OTEL_EXPORTER_OTLP_ENDPOINT',
     fallback: null,
     allowed: 'an `http` or `https` URL',
-    parse: (url: string) =>
-      isHttpUrl(url) ? url : new Invalid('must be an http or https URL without credentials, query and fragment.'),
+    parse: httpUrl,
     description:
       'If set, the server exports [spans](../tracing.md#spans-of-the-server) to this collector, by `http/protobuf`. ' +
       'Not set: no spans. The path `/v1/traces` is added.',
+  },
+  otlpTracesEndpoint: {
+    variable: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+    fallback: null,
+    allowed: 'an `http` or `https` URL',
+    parse: httpUrl,
+    description: 'Used in place of `OTEL_EXPORTER_OTLP_ENDPOINT`. No path is added.',
   },
   mongodbUrl: {
     variable: 'MONGODB_URL',
@@ -211,12 +237,22 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     problems.push(
       `ISSUER must be set because HOST (${config.host}) is not a loopback address: permits name the issuer.`,
     )
-  // Nothing else would say why no span arrives.
-  const { OTEL_EXPORTER_OTLP_PROTOCOL: protocol = '' } = env
-  if (config.otlpEndpoint !== null && !['', 'http/protobuf'].includes(protocol))
-    problems.push(`OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf, but is ${JSON.stringify(protocol)}.`)
+  if (exportOfSpans(config).url !== null) problems.push(...protocolProblems(env))
   if (problems.length > 0) throw new ConfigError(problems)
   return config
+}
+
+/** Nothing else would say why no span arrives. */
+function protocolProblems(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+  // The one for traces alone comes first.
+  const variable = ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL'].find((name) => env[name])
+  const protocol = variable && env[variable]
+  if (!protocol || protocol === 'http/protobuf') return []
+  return [`${variable} must be http/protobuf, but is ${JSON.stringify(protocol)}.`]
+}
+
+function httpUrl(url: string): string | Invalid {
+  return isHttpUrl(url) ? url : new Invalid('must be an http or https URL without credentials, query and fragment.')
 }
 
 function wholeNumber<Fallback extends string | null>(variable: string, fallback: Fallback, min: number, max: number) {

@@ -3,6 +3,7 @@ import { bootstrapKeyPath, hasBootstrapKey } from '../adapters/bootstrap-key-fil
 import { jsonLog } from '../adapters/json-log.js'
 import { systemClock } from '../adapters/system-clock.js'
 import { type Config, ConfigError, readConfig } from '../config.js'
+import { exportOfSpans } from '../export-of-spans.js'
 import type { Log } from '../ports/log.js'
 import { type Started, StoreNotClosedError, start } from '../start.js'
 import { addressOf } from '../stores/mongodb/connection/url.js'
@@ -55,7 +56,7 @@ export async function serve({ acceptLoss = false }: { readonly acceptLoss?: bool
   }
   log.info({}, 'stopped')
   // An export in progress would keep the process alive for as long as its collector may take.
-  if (config.otlpEndpoint !== null) process.exit(EXIT.ok)
+  if (exportOfSpans(config).url !== null) process.exit(EXIT.ok)
   return EXIT.ok
 }
 

@@ -16,8 +16,6 @@ const START_MS = 60_000
 
 export class Ferretdb {
   url = ''
-  /** The same one, but it does not say that it is FerretDB: a server refuses to start on that. */
-  disguisedUrl = ''
   readonly #folder = mkdtempSync(join(tmpdir(), 'countersign-ferretdb-'))
   readonly #programs = programs()
   readonly #user = unprivilegedUser()
@@ -33,6 +31,13 @@ export class Ferretdb {
     await started.startPostgres()
     await started.#startFerretdb()
     return started
+  }
+
+  /** The URL of a database where it does not say that it is FerretDB: the store refuses it otherwise. */
+  disguisedUrl(database: string): string {
+    const url = new URL(this.#disguise?.url ?? '')
+    url.pathname = `/${database}`
+    return url.href
   }
 
   async startPostgres(): Promise<void> {
@@ -90,7 +95,6 @@ export class Ferretdb {
     this.#disguise = await relayBuildInfo(url, (found) =>
       Object.fromEntries(Object.entries(found).filter(([name]) => !name.startsWith('ferretdb'))),
     )
-    this.disguisedUrl = this.#disguise.url
   }
 
   #removeNow(): void {

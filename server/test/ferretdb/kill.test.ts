@@ -31,7 +31,7 @@ it(`a server under load, whose PostgreSQL is killed ${stress.database_kills} tim
 }, async () => {
   console.log(`SEED=${SEED}`)
   const random = seededRandom(SEED)
-  const url = `${ferretdb.disguisedUrl}countersign`
+  const url = ferretdb.disguisedUrl('countersign')
   const server = await startReplica({ url })
   await writeSharedPolicy([server], POLICY)
   const load = new ReplicaLoad(random, () => server)

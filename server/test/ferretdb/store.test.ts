@@ -38,7 +38,7 @@ let url: string
 let client: MongoClient
 beforeAll(async () => {
   ferretdb = await Ferretdb.start()
-  url = `${ferretdb.disguisedUrl}countersign`
+  url = ferretdb.disguisedUrl('countersign')
   client = await MongoClient.connect(url)
 })
 afterAll(async () => {

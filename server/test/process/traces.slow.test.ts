@@ -125,12 +125,14 @@ describe('an agent of LangChain', () => {
 })
 
 describe('a server that exports', () => {
-  it('takes names, attributes and the sampler from the environment as the SDK does', async () => {
+  it('takes names, attributes, the sampler and the endpoint of traces from the environment as the SDK does', async () => {
     const silent = await serverWith({ ...exporting(), OTEL_TRACES_SAMPLER: 'always_off' })
     await silent.call('POST', '/v1/decisions', questionOf(parentOf('2')))
     await silent.stop()
     const named = { OTEL_SERVICE_NAME: 'decisions-eu', OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test' }
-    const server = await serverWith({ ...exporting(), ...named })
+    const elsewhere = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }
+    const spans = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.endpoint}/v1/traces` }
+    const server = await serverWith({ ...exporting(), ...named, ...elsewhere, ...spans })
     await server.call('POST', '/v1/decisions', questionOf(parentOf('1')))
     const [span] = await collector.spansOf(traceIdOf('1'), 1)
     expect(span?.resource).toMatchObject({ 'service.name': 'decisions-eu', 'deployment.environment.name': 'test' })
@@ -204,10 +206,14 @@ describe('doctor', () => {
 
   it('says whether spans are exported, and whether the collector takes them', async () => {
     expect(await linesOf({})).toMatch(/^ok +traces +Not exported: OTEL_EXPORTER_OTLP_ENDPOINT is not set\.$/m)
+    const disabled = await linesOf({ ...exporting(), OTEL_SDK_DISABLED: 'true' })
+    expect(disabled).toMatch(/^ok +traces +Not exported: OTEL_SDK_DISABLED is true\.$/m)
     expect(await linesOf(exporting())).toMatch(/^ok +traces +Exported to http:\S+, which takes them\.$/m)
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_EXPORTER_OTLP_HEADERS: `a=${SECRET}` }
     const text = await linesOf(env)
-    expect(text).toMatch(/^problem +traces +The collector at http:\/\/127.0.0.1:1 takes no spans \(ECONNREFUSED\)/m)
+    expect(text).toMatch(
+      /^problem +traces +The collector at http:\/\/127.0.0.1:1\/v1\/traces takes no spans \(ECONNREFUSED\)/m,
+    )
     expect(text).not.toContain(SECRET)
   })
 })

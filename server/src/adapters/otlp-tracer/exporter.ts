@@ -9,23 +9,23 @@ const SAY_EVERY_MS = 60_000
 type ExportResult = Parameters<Parameters<SpanExporter['export']>[1]>[0]
 
 export interface ExporterOptions {
-  /** The value of OTEL_EXPORTER_OTLP_ENDPOINT. */
-  readonly endpoint: string
+  /** Where spans are sent, with the path. */
+  readonly url: string
   /** Time limit of one export, with its retries. Default: OTEL_EXPORTER_OTLP_TIMEOUT, or 10 s. */
   readonly timeoutMs?: number
 }
 
 /** The SDK reads further settings from the environment, such as OTEL_EXPORTER_OTLP_HEADERS. */
-export function otlpExporter({ endpoint, timeoutMs }: ExporterOptions): SpanExporter {
+export function otlpExporter({ url, timeoutMs }: ExporterOptions): SpanExporter {
   return new OTLPTraceExporter({
-    url: `${endpoint.replace(/\/+$/, '')}/v1/traces`,
+    url,
     ...(timeoutMs !== undefined && { timeoutMillis: timeoutMs }),
   })
 }
 
 /** Says once in a while that spans are lost, and once that they arrive again. */
-export function reportingLosses(exporter: SpanExporter, endpoint: string, log: Log): SpanExporter {
-  const { origin } = new URL(endpoint)
+export function reportingLosses(exporter: SpanExporter, url: string, log: Log): SpanExporter {
+  const { origin } = new URL(url)
   let lost = 0
   let saidAt = Number.NEGATIVE_INFINITY
   const note = ({ code, error }: ExportResult, count: number): void => {

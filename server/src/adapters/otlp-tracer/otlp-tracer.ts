@@ -27,8 +27,8 @@ const propagator = new W3CTraceContextPropagator()
  * Exports spans in batches, in the background. What a collector does not take in time is dropped: at most
  * OTEL_BSP_MAX_QUEUE_SIZE spans (2,048) wait.
  */
-export function otlpTracer(endpoint: string, log: Log): Tracer {
-  const exporter = reportingLosses(otlpExporter({ endpoint }), endpoint, log)
+export function otlpTracer(url: string, log: Log): Tracer {
+  const exporter = reportingLosses(otlpExporter({ url }), url, log)
   // Not registered: an application around this server has its own.
   const provider = new BasicTracerProvider({
     resource: resourceFromAttributes({ 'service.name': 'countersign' }).merge(
