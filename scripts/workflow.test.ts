@@ -51,6 +51,24 @@ it('the image is built for the processors that its script knows, and its user is
   expect(lastOf(stagesOf(readText('Dockerfile')).at(-1)!, 'USER')).toMatch(/^[1-9]\d*:[1-9]\d*$/)
 })
 
+it('the image is built once, and this build is scanned for each processor, signed and tagged', () => {
+  const text = readText('.github/workflows/image.yml')
+  const { build, scan, publish } = parse(text).jobs
+  const digest = '${' + '{ needs.build.outputs.digest }}'
+  expect(text.match(/docker\/build-push-action@/g)).toHaveLength(1)
+  const built = build.steps.find(({ id }: { id?: string }) => id === 'image').with
+  expect(built.outputs).toContain('push-by-digest=true')
+  expect(scan.strategy.matrix.platform.join(',')).toBe(built.platforms)
+  expect(scan.steps.at(-1)).toMatchObject({
+    env: { GRYPE_PLATFORM: '${' + '{ matrix.platform }}' },
+    with: { image: `\${{ env.IMAGE }}@${digest}` },
+  })
+  expect(publish.needs).toEqual(['build', 'scan'])
+  const image = publish.steps.find(({ run }: { run?: string }) => run?.includes('cosign sign --yes --recursive'))
+  expect(image.env.DIGEST).toBe(digest)
+  expect(image.run.match(/\$IMAGE\S*/g)).toEqual(['$IMAGE@$DIGEST"', '$IMAGE@$DIGEST"'])
+})
+
 describe('every workflow', () => {
   interface Step {
     uses?: string
