@@ -32,13 +32,12 @@ function newServer() {
 }
 
 note('pid', process.pid)
-const port = process.argv[2]
-if (port === undefined) await newServer().connect(new StdioServerTransport())
-else serveHttp(Number(port))
+if (process.argv[2] === 'http') serveHttp()
+else await newServer().connect(new StdioServerTransport())
 
-function serveHttp(listening) {
+function serveHttp() {
   const sessions = new Map()
-  createServer(async (req, res) => {
+  const server = createServer(async (req, res) => {
     note('headers', JSON.stringify(req.headers))
     let transport = sessions.get(req.headers['mcp-session-id'])
     if (transport === undefined) {
@@ -49,5 +48,6 @@ function serveHttp(listening) {
       await newServer().connect(transport)
     }
     await transport.handleRequest(req, res)
-  }).listen(listening, '127.0.0.1')
+  })
+  server.listen(0, '127.0.0.1', () => console.error(`http://127.0.0.1:${server.address().port}/mcp`))
 }

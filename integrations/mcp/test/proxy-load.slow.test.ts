@@ -6,13 +6,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { freePort } from '@countersign/testkit'
 import { Operator, type Relay, startRelay, useDecisionPoint } from '@countersign/testkit/enforcement-suite'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { commandOf, proxyEnvironment } from './proxies.js'
+import { commandOf, proxyEnvironment, saidUrl } from './proxies.js'
 import { isAlive } from './stdio/proxied-server.js'
 
 const SERVER = fileURLToPath(new URL('noting-server.mjs', import.meta.url))
@@ -73,13 +72,10 @@ class Trouble {
       this.commandLines.push(commandLineOf(transport.pid ?? 0))
       return
     }
-    const [upstream, listening] = [await freePort(), await freePort()]
-    this.#run(process.execPath, [SERVER, String(upstream)], { NOTES: this.#notes })
-    await vi.waitFor(() => fetch(`http://127.0.0.1:${upstream}/mcp`, { method: 'DELETE' }), WAIT)
-    const proxied = commandOf(...options, '--listen', `127.0.0.1:${listening}`, '--upstream', urlOf(upstream).href)
+    const upstream = await saidUrl(this.#run(process.execPath, [SERVER, 'http'], { NOTES: this.#notes }))
+    const proxied = commandOf(...options, '--listen', '127.0.0.1:0', '--upstream', upstream.href)
     const proxy = this.#run(proxied.command, proxied.args, env)
-    await vi.waitFor(() => fetch(urlOf(listening), { method: 'DELETE' }), WAIT)
-    await this.client.connect(new StreamableHTTPClientTransport(urlOf(listening)))
+    await this.client.connect(new StreamableHTTPClientTransport(await saidUrl(proxy)))
     this.commandLines.push(commandLineOf(proxy.pid ?? 0))
   }
 
@@ -146,7 +142,6 @@ class Trouble {
   }
 }
 
-const urlOf = (port: number): URL => new URL(`http://127.0.0.1:${port}/mcp`)
 const commandLineOf = (pid: number): string => readFileSync(`/proc/${pid}/cmdline`, 'utf8')
 
 describe.each(['stdio', 'HTTP'] as const)('the proxy over %s', (kind) => {

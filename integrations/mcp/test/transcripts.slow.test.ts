@@ -15,7 +15,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { DrivenClient, PATIENCE_MS } from './driven-client.js'
-import { commandOf, proxyEnvironment } from './proxies.js'
+import { commandOf, proxyEnvironment, saidUrl } from './proxies.js'
 import type { Line, Transcript } from './transcript.js'
 import { EVIDENCE, serverEverything, serverFilesystem, type Upstream } from './upstream-features.js'
 
@@ -66,29 +66,24 @@ const reconnectionOptions = {
 
 const http: Way = {
   async direct({ args }) {
-    const url = await started(process.execPath, args, {})
+    const url = await started(process.execPath, args)
     return new StreamableHTTPClientTransport(url, { reconnectionOptions })
   },
   async proxied({ args }, config) {
-    const upstream = await started(process.execPath, args, {})
-    const port = await freePort()
+    const upstream = await started(process.execPath, args)
     const options = ['--agent', 'agent:driven', '--config', config, '--upstream', upstream.href]
-    const proxy = commandOf(...options, '--listen', `127.0.0.1:${port}`)
-    const url = await started(proxy.command, proxy.args, environment, port)
-    return new StreamableHTTPClientTransport(url, { reconnectionOptions })
+    const proxy = commandOf(...options, '--listen', '127.0.0.1:0')
+    const child = spawn(proxy.command, proxy.args, { env: environment, stdio: ['ignore', 'ignore', 'pipe'] })
+    children.push(child)
+    return new StreamableHTTPClientTransport(await saidUrl(child), { reconnectionOptions })
   },
 }
 
-/** A process that serves `/mcp` on a port of this machine. */
-async function started(
-  command: string,
-  args: readonly string[],
-  env: Record<string, string>,
-  port?: number,
-): Promise<URL> {
-  const listening = port ?? (await freePort())
-  children.push(spawn(command, args, { env: { ...process.env, ...env, PORT: String(listening) }, stdio: 'ignore' }))
-  const url = new URL(`http://127.0.0.1:${listening}/mcp`)
+/** A process that serves `/mcp`. It does not say which port it takes, so it gets one that was free. */
+async function started(command: string, args: readonly string[]): Promise<URL> {
+  const port = await freePort()
+  children.push(spawn(command, args, { env: { ...process.env, PORT: String(port) }, stdio: 'ignore' }))
+  const url = new URL(`http://127.0.0.1:${port}/mcp`)
   await vi.waitFor(() => fetch(url, { method: 'DELETE' }), { timeout: PATIENCE_MS, interval: 50 })
   return url
 }
