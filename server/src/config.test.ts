@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ConfigError, readConfig } from './config.js'
-import { exportOfSpans } from './export-of-spans.js'
+import { ConfigError, exportOfSpans, readConfig } from './config.js'
 
 function problemsOf(env: Record<string, string>): readonly string[] {
   try {

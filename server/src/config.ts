@@ -3,7 +3,6 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { LIMITS } from '@countersign/contract'
 import { isPlausibleKeyText } from './api-key-text.js'
-import { exportOfSpans } from './export-of-spans.js'
 import { faultOfMongoUrl } from './stores/mongodb/connection/url.js'
 
 /** Why a value cannot be used, as the text that follows the name of the variable in a sentence. */
@@ -25,6 +24,8 @@ interface Setting {
 }
 
 const DAY_SECONDS = 86_400
+/** The endpoint that OpenTelemetry gives to OTLP by HTTP. */
+const DEFAULT_ENDPOINT = 'http://localhost:4318'
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
 /**
@@ -240,6 +241,28 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   if (exportOfSpans(config).url !== null) problems.push(...protocolProblems(env))
   if (problems.length > 0) throw new ConfigError(problems)
   return config
+}
+
+interface ExportOfSpans {
+  /** Where spans are sent; null: nowhere. */
+  readonly url: string | null
+  /** Why they are sent nowhere, as the text that follows `because` in a sentence. */
+  readonly reason: string | null
+}
+
+/** What the settings ask for, with the meaning that OpenTelemetry gives to its variables. Without any of them, nothing is sent. */
+export function exportOfSpans({
+  otelSdkDisabled,
+  otlpEndpoint,
+  otlpTracesEndpoint,
+  tracesExporter,
+}: Config): ExportOfSpans {
+  if (otelSdkDisabled) return { url: null, reason: 'OTEL_SDK_DISABLED is true' }
+  if (tracesExporter === 'none') return { url: null, reason: 'OTEL_TRACES_EXPORTER is none' }
+  if (otlpTracesEndpoint !== null) return { url: otlpTracesEndpoint, reason: null }
+  const endpoint = otlpEndpoint ?? (tracesExporter === 'otlp' ? DEFAULT_ENDPOINT : null)
+  if (endpoint === null) return { url: null, reason: 'OTEL_EXPORTER_OTLP_ENDPOINT is not set' }
+  return { url: `${endpoint.replace(/\/+$/, '')}/v1/traces`, reason: null }
 }
 
 /** Nothing else would say why no span arrives. */

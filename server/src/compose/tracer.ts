@@ -1,5 +1,4 @@
-import type { Config } from '../config.js'
-import { exportOfSpans } from '../export-of-spans.js'
+import { type Config, exportOfSpans } from '../config.js'
 import type { Log } from '../ports/log.js'
 import { NO_TRACER, type Tracer } from '../ports/tracer.js'
 

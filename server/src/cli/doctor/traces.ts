@@ -1,5 +1,4 @@
-import type { Config } from '../../config.js'
-import { exportOfSpans } from '../../export-of-spans.js'
+import { type Config, exportOfSpans } from '../../config.js'
 import { type Finding, fine, problem } from './finding.js'
 
 const ANSWER_MS = 3000
