@@ -44,7 +44,8 @@ function databaseSentence({ message }: Error, code: string, { dataDir }: Config)
   const what = `The database in ${dataDir} cannot be opened (${code}: ${message}).`
   if (/^SQLITE_(BUSY|LOCKED)/.test(code))
     return `${what} Another program has locked it: end that program, then start again.`
-  if (code.startsWith('SQLITE_FULL')) return `${what} The disk is full: make room, then start again.`
+  // The index of the log (`-shm`) could not grow.
+  if (/^SQLITE_(FULL|IOERR_SHMSIZE)/.test(code)) return `${what} The disk is full: make room, then start again.`
   if (/^SQLITE_(READONLY|CANTOPEN|PERM|AUTH)/.test(code)) return `${what} ${ownerAdvice(dataDir)}`
   return `${what} Check the disk of DATA_DIR, then start again.`
 }
