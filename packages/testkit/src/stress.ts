@@ -55,6 +55,8 @@ const SIZES = {
   /** Of how many edits in the tables of docs/security.md one is made. Commands look for each, which takes seconds. */
   edits_for_each: { ci: 2, full: 1 },
   edits_for_each_on_mongodb: { ci: 4, full: 1 },
+  /** Times that a primary steps down under load in each of four ways. */
+  step_downs: { ci: 1, full: 30 },
   /** Decisions that callers of several replicas ask for while they race for one budget. */
   replica_race_requests: { ci: 600, full: 20_000 },
   /** Runs of several processes that write logs while a reader merges them. */

@@ -140,7 +140,7 @@ export function messagesOf(socket: Socket, onMessage: (message: Buffer) => void)
   })
 }
 
-const OP_MSG = 2013
+export const OP_MSG = 2013
 const KIND_BODY = 0
 const STRING = 2
 /** Of the body: behind the header, the flags and the byte that tells the kind. */
