@@ -17,6 +17,10 @@ export const ONLY_IN_TORTURE = [
   'server/test/process/audit-busy-server.slow.test.ts',
   'server/test/process/changes-no-byte.slow.test.ts',
   'server/test/process/locked-by-another.slow.test.ts',
+  'server/test/process/runbook-keys-copied.slow.test.ts',
+  'server/test/process/runbook-oldest-store.slow.test.ts',
+  'server/test/process/runbook-restore.slow.test.ts',
+  'server/test/process/runbook-rewritten-log.slow.test.ts',
   'server/test/process/starved-start.slow.test.ts',
 ]
 
