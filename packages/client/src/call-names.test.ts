@@ -1,13 +1,18 @@
 import { HolderSchema } from '@countersign/contract'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { holderOf, idempotencyKeyOf } from './call-names.js'
+import { CallNames } from './call-names.js'
+import { HASHED_NAMES } from './hashed-names.js'
 
 const text = fc.oneof(
   fc.string({ minLength: 1, maxLength: 400 }),
   fc.string({ minLength: 1, maxLength: 90, unit: 'binary' }),
   fc.string({ minLength: 1, maxLength: 4, unit: fc.constantFrom('a', '\ud800', '\udc00', '\n') }),
 )
+
+const idempotencyKeyOf = (given: unknown) => HASHED_NAMES.idempotencyKeyOf(given)
+const exact = new CallNames()
+const holderOf = (given: unknown) => HASHED_NAMES.holderOf(given)
 
 describe('the names of a call', () => {
   it.each(['run-77/refund-1', '!'.repeat(255), 'a'])('leave the key %s as it is', (key) => {
@@ -46,5 +51,17 @@ describe('the names of a call', () => {
   it.each(['', 5, null, {}])('are no text that is missing: %j', (given) => {
     expect(() => idempotencyKeyOf(given)).toThrow('idempotencyKey must be a text that is not empty')
     expect(() => holderOf(given)).toThrow('holder must be a text that is not empty')
+  })
+
+  it('are exact or refused where no hash is sent instead', () => {
+    fc.assert(
+      fc.property(text, (one) => {
+        const [key, holder] = [idempotencyKeyOf(one), holderOf(one)]
+        if (key === one) expect(exact.idempotencyKeyOf(one)).toBe(one)
+        else expect(() => exact.idempotencyKeyOf(one)).toThrow('idempotencyKey must be 1 to 255 visible ASCII')
+        if (holder === one) expect(exact.holderOf(one)).toBe(one)
+        else expect(() => exact.holderOf(one)).toThrow('holder must be 1 to 64 characters')
+      }),
+    )
   })
 })

@@ -1,30 +1,30 @@
-/** Fits the two names of a call to the wire, whatever their length and characters. */
-import { hashOfText } from './sha256.js'
+/** Fits the two names of a call to the wire. */
 
 /** 1 to 255 visible ASCII characters, the limit of a header. */
 const KEY = /^[\x21-\x7e]{1,255}$/
-/** 1 to 64 characters of Unicode. */
-const HOLDER = /^[^\p{Cs}]{1,64}$/su
+/** Half a character, which UTF-8 cannot express. */
+const SURROGATE = /\p{Cs}/u
 const MAX_HOLDER = 64
 
-/**
- * Returns the key unchanged where the wire accepts it, otherwise its hash.
- *
- * @throws TypeError for anything but a text, and for an empty one
- */
-export function idempotencyKeyOf(given: unknown): string {
-  const key = textOf('idempotencyKey', given)
-  return KEY.test(key) ? key : hashOfText(key)
-}
+/** Takes a name as it is where the wire accepts it, and refuses any other. */
+export class CallNames {
+  /** @throws TypeError for anything but a text, for an empty one, and for one that is refused */
+  idempotencyKeyOf(given: unknown): string {
+    const key = textOf('idempotencyKey', given)
+    return KEY.test(key) ? key : this.replaced(key, 'idempotencyKey must be 1 to 255 visible ASCII characters')
+  }
 
-/**
- * Returns the holder unchanged where the wire accepts it, otherwise its hash.
- *
- * @throws TypeError for anything but a text, and for an empty one
- */
-export function holderOf(given: unknown, name = 'holder'): string {
-  const holder = textOf(name, given)
-  return holder.length <= MAX_HOLDER && HOLDER.test(holder) ? holder : hashOfText(holder)
+  /** @throws TypeError for anything but a text, for an empty one, and for one that is refused */
+  holderOf(given: unknown, name = 'holder'): string {
+    const holder = textOf(name, given)
+    const fits = holder.length <= MAX_HOLDER && !SURROGATE.test(holder)
+    return fits ? holder : this.replaced(holder, `${name} must be 1 to 64 characters`)
+  }
+
+  /** Returns what is sent instead of a text that the wire does not accept. */
+  protected replaced(_text: string, fault: string): string {
+    throw new TypeError(fault)
+  }
 }
 
 /** An empty text most likely comes from a missing value, and all such calls would share it. */

@@ -1,7 +1,8 @@
+import { Asker } from './asker.js'
+import { BaseClient } from './base-client.js'
 import { nameOf } from './call.js'
-import { holderOf } from './call-names.js'
 import { type CapabilitiesQuestion, readCapabilities } from './capabilities.js'
-import { readDecisionAbout } from './decision-answer.js'
+import { CAPABILITY_ENDPOINTS, POLICY_ENDPOINTS, STATS_ENDPOINTS } from './endpoints.js'
 import { AdmittedDecisions } from './enforcement/asking/admitted-decisions.js'
 import type { Asked, GuardRequest } from './enforcement/asking/asked.js'
 import type { EnforcementCalls, FlushOptions } from './enforcement/enforcement-calls.js'
@@ -15,10 +16,10 @@ import type { RunContext } from './enforcement/running/run-context.js'
 import type { SharedDecision } from './enforcement/running/shared-decision.js'
 import { SettlementQueue } from './enforcement/settling/settlement-queue.js'
 import type { ReceivedEvent } from './event-stream.js'
-import { knownOptions } from './known-options.js'
+import { HASHED_NAMES } from './hashed-names.js'
+import { knownOptions, OPTION_OWNERS } from './known-options.js'
 import { answerOf, callOf } from './operation.js'
 import {
-  type AuthorizeRequest,
   type CallOptions,
   type CallSignal,
   type CountersignOptions,
@@ -26,22 +27,19 @@ import {
   resolveOptions,
   type Settings,
 } from './options.js'
-import { Requester } from './requester.js'
 import { Agents } from './resources/agents.js'
 import { Audit } from './resources/audit.js'
 import { Budgets } from './resources/budgets.js'
-import { Decisions } from './resources/decisions.js'
 import { type EventsOptions, eventsOf } from './resources/events.js'
 import { Health } from './resources/health.js'
 import { Keys } from './resources/keys.js'
 import { Permits } from './resources/permits.js'
 import { Policies } from './resources/policies.js'
 import { Webhooks } from './resources/webhooks.js'
-import { inDecisionSpan } from './tracing/decision-span.js'
-import type { OpenTransport } from './transport.js'
+import { StreamRequester } from './stream-requester.js'
+import { type OpenTransport, transportOf } from './transport.js'
 import type {
   Capabilities,
-  Decision,
   JsonObject,
   Jwks,
   SimulateRequest,
@@ -69,10 +67,6 @@ export interface StatsQuery {
   readonly group?: StatsGroup | undefined
 }
 
-/**
- * The largest answer that is read: larger than 200 decisions with the largest contexts, or 50 of the largest policies.
- */
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 const FLUSH_MS = 10_000
 
 /**
@@ -80,11 +74,10 @@ const FLUSH_MS = 10_000
  *
  * Holds its secrets in private fields, so that neither `util.inspect` nor `JSON.stringify` shows them.
  */
-export abstract class CountersignClient {
+export abstract class CountersignClient extends BaseClient {
   readonly policies: Policies
   readonly keys: Keys
   readonly agents: Agents
-  readonly decisions: Decisions
   readonly budgets: Budgets
   readonly permits: Permits
   readonly audit: Audit
@@ -92,32 +85,32 @@ export abstract class CountersignClient {
   readonly health: Health
   readonly #settings: Settings
   readonly #platform: Platform
-  readonly #requester: Requester
-  /** The holders of the decisions that were returned, for as long as the caller keeps the decisions. */
-  readonly #holders = new WeakMap<Decision, string>()
+  readonly #requester: StreamRequester
+  readonly #asker: Asker
   readonly #enforcing: EnforcementCalls
 
   /** @internal */
   protected constructor(options: CountersignOptions, platform: Platform, unheard = warnOfFaults) {
-    this.#settings = resolveOptions(options, globalThis.process?.env ?? {})
+    const settings = resolveOptions('Countersign', options, OPTION_OWNERS)
+    const requester = new StreamRequester(settings, transportOf(settings, platform.openTransport), HASHED_NAMES)
+    const asker = new Asker(requester, settings.agentId)
+    super(asker)
+    this.#settings = settings
     this.#platform = platform
-    const { connectTimeoutMs } = this.#settings
-    this.#requester = new Requester(
-      this.#settings,
-      platform.openTransport({ connectTimeoutMs, maxBytes: MAX_ANSWER_BYTES }),
-    )
+    this.#requester = requester
+    this.#asker = asker
     this.policies = new Policies(this.#requester)
     this.keys = new Keys(this.#requester)
     this.agents = new Agents(this.#requester)
-    this.decisions = new Decisions(this.#requester, this.#holders)
     this.budgets = new Budgets(this.#requester)
     this.permits = new Permits(this.#requester)
     this.audit = new Audit(this.#requester)
     this.webhooks = new Webhooks(this.#requester)
     this.health = new Health(this.#requester)
     this.#enforcing = {
-      agentOf: (agent_id) => this.#agentOf({ agent_id }),
-      authorize: (request, lateMs, requestId) => this.#authorize(request, lateMs, requestId),
+      agentOf: (agent_id) => asker.agentOf({ agent_id }),
+      authorize: (request, lateMs, requestId) =>
+        asker.ask(request, { lateMs, ...(requestId !== undefined && { headers: { 'x-request-id': requestId } }) }),
       decisions: this.decisions,
       permits: this.permits,
       settlements: new SettlementQueue(this.decisions, this.#requester),
@@ -128,49 +121,6 @@ export abstract class CountersignClient {
       unheard,
       runContext: platform.runContext,
     }
-  }
-
-  /**
-   * Asks whether an agent may run an action. A deny and a review are ordinary decisions: check the result before
-   * acting, best with `isPermitted`.
-   *
-   * Safe to repeat: every call has an idempotency key and a holder, random unless given, and the same on each retry. A
-   * job that may restart should give both, so that it gets the same decision again and no other job runs the action.
-   *
-   * @throws TypeError, before anything is sent, for an `agent_id` other than the client's own, or none at all
-   * @throws ApiError validation_failed, agent_not_allowed, already_claimed, rate_limited, store_unavailable, …
-   * @throws UnavailableError when no answer came, or one that is not a decision about this agent, action and resource
-   *
-   * @example
-   * const asked = { agent_id: 'agent:support-7', action: 'payment.refund', resource: 'order:8812' }
-   * const decision = await client.authorize({ ...asked, context: { amount: 42.5, currency: 'EUR' } })
-   *
-   * Source: docs/sdk.md "Ask before you act".
-   */
-  async authorize(request: AuthorizeRequest): Promise<Decision> {
-    const { action } = request
-    return inDecisionSpan({ agent_id: this.#agentOf(request), action }, async (span) => {
-      try {
-        const decision = await this.#authorize(request)
-        span.decided(decision)
-        return decision
-      } catch (error) {
-        span.failed(error)
-        throw error
-      }
-    })
-  }
-
-  /** @param lateMs how long after the time limit an answer is still accepted, in milliseconds */
-  async #authorize(request: AuthorizeRequest, lateMs?: number, requestId?: string): Promise<Decision> {
-    const { idempotencyKey, signal, timeoutMs, ...given } = request
-    const body = { ...given, agent_id: this.#agentOf(given), holder: holderOf(given.holder ?? crypto.randomUUID()) }
-    const headers = requestId === undefined ? {} : { 'x-request-id': requestId }
-    const options = { idempotencyKey, signal, timeoutMs }
-    const call = callOf('decisions.decide', { headers, body, lateMs, options })
-    const decision = readDecisionAbout(nameOf(call), await this.#requester.send(call), body)
-    this.#holders.set(decision, body.holder)
-    return decision
   }
 
   /**
@@ -274,8 +224,8 @@ export abstract class CountersignClient {
    * Source: docs/decisions.md "What an agent can ever get".
    */
   async capabilities(question: CapabilitiesQuestion, options?: CallOptions): Promise<Capabilities> {
-    const body = { agent_id: this.#agentOf(question), actions: question.actions }
-    const call = callOf('decisions.capabilities', { body, options })
+    const body = { agent_id: this.#asker.agentOf(question), actions: question.actions }
+    const call = callOf(CAPABILITY_ENDPOINTS['decisions.capabilities'], { body, options })
     return readCapabilities(nameOf(call), await this.#requester.send(call), body)
   }
 
@@ -286,7 +236,7 @@ export abstract class CountersignClient {
    * @throws ApiError validation_failed
    */
   async simulate(simulation: SimulateRequest, options?: CallOptions): Promise<SimulateResponse> {
-    return answerOf(this.#requester, 'policies.simulate', { body: simulation, options })
+    return answerOf(this.#requester, POLICY_ENDPOINTS['policies.simulate'], { body: simulation, options })
   }
 
   /**
@@ -308,7 +258,7 @@ export abstract class CountersignClient {
 
   /** Counts decisions by effect, with their latency and the money of the budgets. @throws ApiError validation_failed */
   async stats(query: StatsQuery = {}, options?: CallOptions): Promise<Stats> {
-    return answerOf(this.#requester, 'stats.get', { query, options })
+    return answerOf(this.#requester, STATS_ENDPOINTS['stats.get'], { query, options })
   }
 
   /** Returns the public keys that verify permits offline. */
@@ -321,9 +271,9 @@ export abstract class CountersignClient {
    * Ends calls in progress with an UnavailableError, and closes every connection. A closed client refuses further
    * calls, and drops the queued settlements: call `flush` first.
    */
-  close(): void {
+  override close(): void {
     this.#enforcing.settlements.close()
-    this.#requester.close()
+    super.close()
   }
 
   /**
@@ -332,16 +282,6 @@ export abstract class CountersignClient {
   over(openTransport: (own: OpenTransport) => OpenTransport, change?: CountersignOptions): CountersignClient {
     const platform = { ...this.#platform, openTransport: openTransport(this.#platform.openTransport) }
     return new ClientOver({ ...this.#settings, ...change }, platform, () => undefined)
-  }
-
-  #agentOf({ agent_id }: Pick<AuthorizeRequest, 'agent_id'>): string {
-    const own = this.#settings.agentId
-    const asked = agent_id ?? own
-    if (asked === undefined) throw new TypeError('agent_id is missing: pass it, or agentId to the client')
-    if (own !== undefined && asked !== own) {
-      throw new TypeError(`agent_id must be ${own}, the agent of this client`)
-    }
-    return asked
   }
 }
 

@@ -1,2 +1,2 @@
 /** The endpoints of the contract. The build writes them out as plain data, so that the package has no dependency. */
-export { ENDPOINTS } from '@countersign/contract/endpoints'
+export * from '@countersign/contract/endpoints'

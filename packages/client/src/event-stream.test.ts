@@ -9,9 +9,11 @@ import {
 } from '@countersign/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { EventStream } from './event-stream.js'
+import { HASHED_NAMES } from './hashed-names.js'
 import { openNodeTransport } from './node-transport.js'
 import { resolveOptions } from './options.js'
-import { type Chance, Requester } from './requester.js'
+import type { Chance } from './requester.js'
+import { StreamRequester } from './stream-requester.js'
 
 const SILENCE_MS = 45_000
 const streamHead = { 'content-type': 'text/event-stream' }
@@ -19,7 +21,7 @@ const refusal = answerProblem(401, 'unauthorized')
 
 describe('EventStream', () => {
   let stub: StubDecisionPoint
-  let requester: Requester
+  let requester: StreamRequester
   let pauses: number[]
   let clockMs: number
   /** Lets the time of silence pass for a reader that waits for a byte. */
@@ -50,8 +52,13 @@ describe('EventStream', () => {
         })
       },
     }
-    const settings = resolveOptions({ baseUrl: stub.url, apiKey: 'key-of-a-test' }, {})
-    requester = new Requester(settings, openNodeTransport({ connectTimeoutMs: 1_000, maxBytes: 1_000 }), chance)
+    const settings = resolveOptions('Countersign', { baseUrl: stub.url, apiKey: 'key-of-a-test' }, {}, {})
+    requester = new StreamRequester(
+      settings,
+      openNodeTransport({ connectTimeoutMs: 1_000, maxBytes: 1_000 }),
+      HASHED_NAMES,
+      chance,
+    )
   })
   afterEach(() => {
     requester.close()

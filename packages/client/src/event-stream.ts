@@ -1,14 +1,15 @@
 /** Live events that survive lost connections and restarts of the decision point. */
 import { isRecord } from './answer.js'
 import { nameOf } from './call.js'
-import { ENDPOINTS } from './endpoints.js'
+import { EVENT_ENDPOINTS } from './endpoints.js'
 import { ApiError } from './errors/api-error.js'
 import { UnavailableError } from './errors/unavailable-error.js'
 import { EventStreamParser, EventTooLarge, type ServerSentEvent } from './event-stream-parser.js'
 import { callOf, type Given } from './operation.js'
 import type { CallSignal } from './options.js'
-import type { Lasting, Requester } from './requester.js'
+import type { Lasting } from './requester.js'
 import { isPassing, reconnectDelayMs } from './retry.js'
+import type { StreamRequester } from './stream-requester.js'
 import type { LiveEvent } from './wire.js'
 
 /** An event with its position in the stream. */
@@ -32,14 +33,19 @@ export function isEventId(value: unknown): value is string {
 type EventFilters = NonNullable<Given<'events.stream'>['query']>
 
 export class EventStream {
-  readonly #requester: Requester
+  readonly #requester: StreamRequester
   readonly #filters: EventFilters
   readonly #onConnect: (() => void) | undefined
   readonly #known = new Set<string>()
   #lastEventId: string | undefined
   #retryMs: number | undefined
 
-  constructor(requester: Requester, filters: EventFilters, lastEventId: string | undefined, onConnect?: () => void) {
+  constructor(
+    requester: StreamRequester,
+    filters: EventFilters,
+    lastEventId: string | undefined,
+    onConnect?: () => void,
+  ) {
     this.#requester = requester
     this.#filters = filters
     this.#lastEventId = lastEventId
@@ -76,7 +82,7 @@ export class EventStream {
   /** Yields the events of one connection that were not known before. */
   async *#connect(lasting: Lasting): AsyncGenerator<ReceivedEvent, void, undefined> {
     const headers = this.#lastEventId === undefined ? {} : { 'last-event-id': this.#lastEventId }
-    const call = callOf('events.stream', { query: this.#filters, headers, options: undefined })
+    const call = callOf(EVENT_ENDPOINTS['events.stream'], { query: this.#filters, headers, options: undefined })
     const parser = new EventStreamParser()
     let isUp = false
     // A starting server sends comments until it knows where the stream begins. From then on nothing is missed.
@@ -143,5 +149,5 @@ function parseJson(text: string): unknown {
 }
 
 function badEvent(what: string): UnavailableError {
-  return new UnavailableError('bad_answer', `${nameOf(ENDPOINTS['events.stream'])}: ${what}`, { status: 200 })
+  return new UnavailableError('bad_answer', `${nameOf(EVENT_ENDPOINTS['events.stream'])}: ${what}`, { status: 200 })
 }

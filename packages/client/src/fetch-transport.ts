@@ -20,9 +20,7 @@ export const openFetchTransport: OpenTransport = ({ maxBytes }) => ({
 })
 
 async function stream({ method, url, headers, body, signal }: TransportRequest): Promise<TransportStream> {
-  const init: RequestInit = { method, headers, signal, redirect: 'manual' }
-  if (body !== undefined) init.body = body
-  const response = await fetch(url, init)
+  const response = await fetch(url, { method, headers, body: body ?? null, signal, redirect: 'manual' })
   return {
     status: response.status,
     header: (name) => response.headers.get(name),

@@ -8,9 +8,11 @@ import {
 } from '@countersign/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type AuditFollowQuery, followAudit } from './followed-audit.js'
+import { HASHED_NAMES } from './hashed-names.js'
 import { openNodeTransport } from './node-transport.js'
 import { resolveOptions } from './options.js'
-import { type Chance, Requester } from './requester.js'
+import type { Chance } from './requester.js'
+import { StreamRequester } from './stream-requester.js'
 
 const refusal = answerProblem(401, 'unauthorized')
 const pageOf = (next_cursor: string | null, ...ids: readonly string[]) =>
@@ -18,7 +20,7 @@ const pageOf = (next_cursor: string | null, ...ids: readonly string[]) =>
 
 describe('followAudit', () => {
   let stub: StubDecisionPoint
-  let requester: Requester
+  let requester: StreamRequester
   let pauses: number[]
   beforeEach(async () => {
     stub = await startStubDecisionPoint(refusal)
@@ -31,8 +33,13 @@ describe('followAudit', () => {
         signal.throwIfAborted()
       },
     }
-    const settings = resolveOptions({ baseUrl: stub.url, apiKey: 'a-key', maxRetries: 0 }, {})
-    requester = new Requester(settings, openNodeTransport({ connectTimeoutMs: 1_000, maxBytes: 1_000 }), chance)
+    const settings = resolveOptions('Countersign', { baseUrl: stub.url, apiKey: 'a-key', maxRetries: 0 }, {}, {})
+    requester = new StreamRequester(
+      settings,
+      openNodeTransport({ connectTimeoutMs: 1_000, maxBytes: 1_000 }),
+      HASHED_NAMES,
+      chance,
+    )
   })
   afterEach(() => {
     requester.close()

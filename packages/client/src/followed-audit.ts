@@ -1,13 +1,15 @@
 /** The audit log as a reader follows it: oldest first, over lost connections and restarts of the server. */
 import { isRecord } from './answer.js'
 import { nameOf } from './call.js'
+import { AUDIT_ENDPOINTS } from './endpoints.js'
 import { ApiError } from './errors/api-error.js'
 import { UnavailableError } from './errors/unavailable-error.js'
 import { knownOptions } from './known-options.js'
 import { callOf } from './operation.js'
 import type { CallSignal } from './options.js'
-import type { Lasting, Requester } from './requester.js'
+import type { Lasting } from './requester.js'
 import { isPassing, reconnectDelayMs } from './retry.js'
+import type { StreamRequester } from './stream-requester.js'
 import type { AuditEntry, AuditType } from './wire.js'
 
 /** Selects entries to follow. All filters must match; an absent one matches everything. */
@@ -50,7 +52,7 @@ const LOOK_EVERY_MS = 1_000
 
 /** @throws TypeError for an unknown option; nothing is sent before the first page is requested */
 export async function* followAudit(
-  requester: Requester,
+  requester: StreamRequester,
   { after, ...filters }: AuditFollowQuery,
   options: FollowOptions,
 ): AsyncGenerator<FollowedPage, void, undefined> {
@@ -63,7 +65,7 @@ export async function* followAudit(
 }
 
 async function* read(
-  requester: Requester,
+  requester: StreamRequester,
   filters: AuditFollowQuery,
   start: string | undefined,
   lasting: Lasting,
@@ -94,8 +96,12 @@ async function* read(
   }
 }
 
-async function pageAfter(requester: Requester, query: AuditFollowQuery, { signal }: Lasting): Promise<FollowedPage> {
-  const call = callOf('audit.list', { query: { order: 'asc', ...query }, options: { signal } })
+async function pageAfter(
+  requester: StreamRequester,
+  query: AuditFollowQuery,
+  { signal }: Lasting,
+): Promise<FollowedPage> {
+  const call = callOf(AUDIT_ENDPOINTS['audit.list'], { query: { order: 'asc', ...query }, options: { signal } })
   const answer = await requester.send(call)
   if (isRecord(answer) && Array.isArray(answer.data) && typeof answer.next_cursor === 'string')
     return { data: answer.data, next_cursor: answer.next_cursor }

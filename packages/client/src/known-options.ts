@@ -1,4 +1,5 @@
-/** The only check against options that are misspelt or given in the wrong place. */
+/** Checks options, and says where one in the wrong place belongs. */
+import { assertKnown, assertOptions } from './option-check.js'
 import { ownMembers } from './own-members.js'
 
 const TO_CLIENT = 'give it to the client: new Countersign({ … })'
@@ -7,7 +8,7 @@ const TO_CALL = 'give it for the one call: guard(question, action, { … }), or 
 const TO_ENFORCEMENT = 'give it with the options of guard, protect or enforcement'
 
 /** Says where each option of this package belongs. */
-const OPTION_OWNERS: Readonly<Record<string, string>> = {
+export const OPTION_OWNERS: Readonly<Record<string, string>> = {
   ...ownedBy(TO_CLIENT, 'baseUrl', 'apiKey', 'agentId', 'connectTimeoutMs', 'maxRetries', 'headers'),
   ...ownedBy(TO_QUESTION, 'agent_id', 'action', 'resource', 'context'),
   ...ownedBy(TO_CALL, 'idempotencyKey', 'holder', 'claimHolder', 'variant', 'signal', 'nested'),
@@ -31,24 +32,8 @@ export function knownOptions<Options>(
   known: readonly string[],
   elsewhere: Readonly<Record<string, string>> = {},
 ): Options & object {
-  assertOptions(of, options, known, elsewhere)
+  assertOptions(of, options, known, { ...OPTION_OWNERS, ...elsewhere })
   return ownMembers(options)
-}
-
-/**
- * The same for options that may come from a class, such as a configuration with getters: its members count, too.
- *
- * @throws TypeError as `knownOptions` does
- */
-export function knownOptionsOfClass<Options extends object>(
-  of: string,
-  options: Options,
-  known: readonly string[],
-): Options {
-  assertOptions(of, options, known)
-  const given = known.filter((name) => Object.hasOwn(options, name) || (name in options && !(name in Object.prototype)))
-  const entries = given.map((name) => [name, options[name as keyof Options]])
-  return Object.assign(Object.create(null), Object.fromEntries(entries))
 }
 
 /**
@@ -58,38 +43,8 @@ export function knownOptionsOfClass<Options extends object>(
  */
 export function knownMembers<Given extends object>(what: string, given: Given, known: readonly string[]): Given {
   const own = ownMembers(given)
-  assertKnown(what, own, known)
+  assertKnown(what, own, known, OPTION_OWNERS)
   return own
-}
-
-function assertOptions<Options>(
-  of: string,
-  options: Options,
-  known: readonly string[],
-  elsewhere?: Readonly<Record<string, string>>,
-): asserts options is Options & object {
-  if (typeof options !== 'object' || options === null) throw new TypeError(`the options of ${of} must be an object`)
-  assertKnown(`an option of ${of}`, options, known, elsewhere)
-}
-
-function assertKnown(
-  what: string,
-  given: object,
-  known: readonly string[],
-  elsewhere: Readonly<Record<string, string>> = {},
-): void {
-  const stranger = Reflect.ownKeys(given).find((name) => !known.includes(name as string))
-  if (stranger === undefined) return
-  const name = String(stranger)
-  const meant = known.find((one) => spelling(one) === spelling(name))
-  const owners = { ...OPTION_OWNERS, ...elsewhere }
-  const owner = Object.hasOwn(owners, name) ? owners[name] : undefined
-  const hint = meant === undefined ? owner : `it is called ${meant}`
-  throw new TypeError(`${name} is not ${what}${hint === undefined ? '' : `: ${hint}`}`)
-}
-
-function spelling(name: string): string {
-  return name.replaceAll(/[-_]/g, '').toLowerCase()
 }
 
 function ownedBy(owner: string, ...names: readonly string[]): Record<string, string> {

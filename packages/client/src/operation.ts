@@ -1,7 +1,7 @@
 /** Makes calls from operations: the contract gives the endpoint of each, and the types of its body and answer. */
 import type { AnswerOf, Named, OperationName, SentBodyOf } from '@countersign/contract/operations'
 import { type Call, pathOf } from './call.js'
-import { ENDPOINTS } from './endpoints.js'
+import type { Endpoint } from './endpoints.js'
 import type { IdempotentCallOptions } from './options.js'
 import type { Requester } from './requester.js'
 import type { Decision } from './wire.js'
@@ -14,8 +14,8 @@ export type Given<Name extends OperationName> = Named<Name> &
   } & (SentBodyOf<Name> extends undefined ? object : { readonly body: SentBodyOf<Name> })
 
 /** @throws TypeError for an id that would name another endpoint */
-export function callOf<Name extends OperationName>(name: Name, given: Given<Name>): Call {
-  const { method, path, takesKey } = ENDPOINTS[name]
+export function callOf<Name extends OperationName>(endpoint: Endpoint<Name>, given: Given<Name>): Call {
+  const { method, path, takesKey } = endpoint
   const { params, body, options, ...others }: Given<OperationName> & Pick<Call, 'body'> & { readonly params?: object } =
     given
   return {
@@ -34,8 +34,8 @@ type Answered<Name extends OperationName> = AnswerOf<Name> extends Decision ? un
 /** Returns the unchecked answer. @throws what `Requester.send` and `callOf` throw */
 export async function answerOf<Name extends OperationName>(
   requester: Requester,
-  name: Name,
+  endpoint: Endpoint<Name>,
   given: Given<Name>,
 ): Promise<Answered<Name>> {
-  return (await requester.send(callOf(name, given))) as Answered<Name>
+  return (await requester.send(callOf(endpoint, given))) as Answered<Name>
 }

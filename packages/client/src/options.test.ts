@@ -6,7 +6,7 @@ const given = { apiKey: SECRET }
 
 function faultOf(options: object, environment: Record<string, string> = {}): string {
   try {
-    resolveOptions(options, environment)
+    resolveOptions('Countersign', options, {}, environment)
   } catch (error) {
     expect(error).toBeInstanceOf(TypeError)
     return (error as TypeError).message
@@ -16,7 +16,7 @@ function faultOf(options: object, environment: Record<string, string> = {}): str
 
 describe('resolveOptions', () => {
   it('fills in the defaults', () => {
-    expect(resolveOptions(given, {})).toEqual({
+    expect(resolveOptions('Countersign', given, {}, {})).toEqual({
       baseUrl: 'http://127.0.0.1:8787',
       apiKey: SECRET,
       agentId: undefined,
@@ -39,7 +39,7 @@ describe('resolveOptions', () => {
     Object.defineProperty(Object.prototype, 'baseUrl', { value: 'http://example.test', configurable: true })
     try {
       const environment = { COUNTERSIGN_API_KEY: 'another-key' }
-      const { apiKey, agentId, baseUrl } = resolveOptions(new Config(), environment)
+      const { apiKey, agentId, baseUrl } = resolveOptions('Countersign', new Config(), {}, environment)
       expect({ apiKey, agentId, baseUrl }).toEqual({
         apiKey: SECRET,
         agentId: 'agent:a',
@@ -56,18 +56,21 @@ describe('resolveOptions', () => {
       COUNTERSIGN_API_KEY: SECRET,
       COUNTERSIGN_AGENT_ID: 'agent:support-7',
     }
-    expect(resolveOptions({}, environment)).toMatchObject({
+    expect(resolveOptions('Countersign', {}, {}, environment)).toMatchObject({
       baseUrl: 'https://pdp.example',
       apiKey: SECRET,
       agentId: 'agent:support-7',
     })
     const options = { baseUrl: 'http://localhost:1', apiKey: 'other', agentId: 'agent:two' }
-    expect(resolveOptions(options, environment)).toMatchObject(options)
+    expect(resolveOptions('Countersign', options, {}, environment)).toMatchObject(options)
   })
 
   it('takes an empty variable for none', () => {
     const environment = { COUNTERSIGN_URL: '', COUNTERSIGN_AGENT_ID: '' }
-    expect(resolveOptions(given, environment)).toMatchObject({ baseUrl: 'http://127.0.0.1:8787', agentId: undefined })
+    expect(resolveOptions('Countersign', given, {}, environment)).toMatchObject({
+      baseUrl: 'http://127.0.0.1:8787',
+      agentId: undefined,
+    })
     expect(faultOf({}, { COUNTERSIGN_API_KEY: '' })).toContain('COUNTERSIGN_API_KEY')
   })
 
@@ -77,7 +80,7 @@ describe('resolveOptions', () => {
     ['https://gateway.example/countersign/', 'https://gateway.example/countersign'],
     ['HTTP://[::1]:8787', 'http://[::1]:8787'],
   ])('takes the base address %s as %s', (baseUrl, kept) => {
-    expect(resolveOptions({ ...given, baseUrl }, {}).baseUrl).toBe(kept)
+    expect(resolveOptions('Countersign', { ...given, baseUrl }, {}, {}).baseUrl).toBe(kept)
   })
 
   it.each([
@@ -121,7 +124,7 @@ describe('resolveOptions', () => {
   })
 
   it('takes headers of the caller, whatever the case of their names', () => {
-    expect(resolveOptions({ ...given, headers: { 'X-Team': 'payments' } }, {}).headers).toEqual({
+    expect(resolveOptions('Countersign', { ...given, headers: { 'X-Team': 'payments' } }, {}, {}).headers).toEqual({
       'x-team': 'payments',
     })
   })

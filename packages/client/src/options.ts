@@ -1,4 +1,4 @@
-import { knownOptionsOfClass } from './known-options.js'
+import { type Elsewhere, knownOptionsOfClass } from './option-check.js'
 import type { DecisionRequest } from './wire.js'
 
 /** How to reach the decision point. Every member may be omitted when the environment provides it. */
@@ -30,8 +30,8 @@ export interface CallOptions {
 /** Options of calls that create or change something. */
 export interface IdempotentCallOptions extends CallOptions {
   /**
-   * The same key with the same body gives the same object. A key that is not 1 to 255 visible ASCII characters is
-   * hashed before it is sent. Default: random per call.
+   * The same key with the same body gives the same object. `Countersign` sends the hash of a key that is not 1 to 255
+   * visible ASCII characters; `DecisionClient` refuses it. Default: random per call.
    */
   readonly idempotencyKey?: string | undefined
 }
@@ -95,10 +95,17 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1
 /**
  * Fills in defaults from the environment and the built-in ones. An empty variable counts as absent.
  *
+ * @param of the class that the options belong to
+ * @param elsewhere where options belong that are not those of a client
  * @throws TypeError naming the faulty option, never showing an API key or a header's value
  */
-export function resolveOptions(given: CountersignOptions, environment: Environment): Settings {
-  const options = knownOptionsOfClass('Countersign', given, KNOWN_OPTIONS)
+export function resolveOptions(
+  of: string,
+  given: CountersignOptions,
+  elsewhere: Elsewhere = {},
+  environment: Environment = globalThis.process?.env ?? {},
+): Settings {
+  const options = knownOptionsOfClass(of, given, KNOWN_OPTIONS, elsewhere)
   return {
     baseUrl: checkBaseUrl(options.baseUrl ?? (environment.COUNTERSIGN_URL || 'http://127.0.0.1:8787')),
     apiKey: checkApiKey(options.apiKey ?? environment.COUNTERSIGN_API_KEY),

@@ -1,6 +1,7 @@
 import type { ItemOf, PageName } from '@countersign/contract/operations'
 import { isRecord } from './answer.js'
 import { nameOf } from './call.js'
+import type { Endpoint } from './endpoints.js'
 import { UnavailableError } from './errors/unavailable-error.js'
 import { callOf, type Given } from './operation.js'
 import type { Requester } from './requester.js'
@@ -29,12 +30,12 @@ export interface Pages<Item> extends AsyncIterable<Item> {
 /** @internal */
 export function pagesOf<Name extends PageName>(
   requester: Requester,
-  name: Name,
+  endpoint: Endpoint<Name>,
   given: Given<Name> & { readonly query: PageQuery },
 ): Pages<ItemOf<Name>> {
   // A copy, so that the caller can change its query without effect on this list.
   const query = { ...given.query }
-  const call = callOf(name, given)
+  const call = callOf(endpoint, given)
   const first = query.cursor
   const page = (cursor: string | undefined) =>
     requester

@@ -6,9 +6,11 @@ import {
   startStubDecisionPoint,
 } from '@countersign/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { HASHED_NAMES } from './hashed-names.js'
 import { openNodeTransport } from './node-transport.js'
 import { resolveOptions } from './options.js'
-import { type Chance, Requester } from './requester.js'
+import type { Chance } from './requester.js'
+import { StreamRequester } from './stream-requester.js'
 
 const call = {
   method: 'POST',
@@ -30,8 +32,13 @@ describe('Requester', () => {
   afterEach(() => stub.close())
 
   /** A requester on which waiting takes no time and moves the clock. */
-  function open(maxRetries: number, random = 0.5): Requester {
-    const settings = resolveOptions({ baseUrl: stub.url, apiKey: 'key-of-a-test', maxRetries, timeoutMs: 5_000 }, {})
+  function open(maxRetries: number, random = 0.5): StreamRequester {
+    const settings = resolveOptions(
+      'Countersign',
+      { baseUrl: stub.url, apiKey: 'key-of-a-test', maxRetries, timeoutMs: 5_000 },
+      {},
+      {},
+    )
     const chance: Chance = {
       random: () => random,
       now: () => clockMs,
@@ -40,7 +47,12 @@ describe('Requester', () => {
         clockMs += milliseconds
       },
     }
-    return new Requester(settings, openNodeTransport({ connectTimeoutMs: 1_000, maxBytes: 1_000_000 }), chance)
+    return new StreamRequester(
+      settings,
+      openNodeTransport({ connectTimeoutMs: 1_000, maxBytes: 1_000_000 }),
+      HASHED_NAMES,
+      chance,
+    )
   }
 
   it('waits a random part of a window that doubles up to 500 ms', async () => {

@@ -57,6 +57,19 @@ export interface TransportOptions {
 
 export type OpenTransport = (options: TransportOptions) => Transport
 
+/**
+ * The largest answer that is read: larger than 200 decisions with the largest contexts, or 50 of the largest policies.
+ */
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024
+
+/** Opens the transport of a client. */
+export function transportOf(
+  { connectTimeoutMs }: Pick<TransportOptions, 'connectTimeoutMs'>,
+  openTransport: OpenTransport,
+): Transport {
+  return openTransport({ connectTimeoutMs, maxBytes: MAX_ANSWER_BYTES })
+}
+
 export class AnswerTooLarge extends Error {
   readonly status: number
 

@@ -9,7 +9,7 @@ import {
   type QueryOf,
 } from '@countersign/contract/operations'
 import { expect, expectTypeOf, it } from 'vitest'
-import { ENDPOINTS } from '../src/endpoints.js'
+import { AGENT_ENDPOINTS, DECISION_ENDPOINTS, ENDPOINTS, WEBHOOK_ENDPOINTS } from '../src/endpoints.js'
 import type {
   AuditFollowQuery,
   AuditQuery,
@@ -38,23 +38,27 @@ it('takes no filter that the operation does not know', () => {
 it('calls no operation without what it needs', () => {
   const options = undefined
   const params = { id: 'whk_1', delivery_id: 'dlv_1' }
-  expect(callOf('webhooks.retry', { params, body: {}, options }).path).toBe('/v1/webhooks/whk_1/deliveries/dlv_1/retry')
+  expect(callOf(WEBHOOK_ENDPOINTS['webhooks.retry'], { params, body: {}, options }).path).toBe(
+    '/v1/webhooks/whk_1/deliveries/dlv_1/retry',
+  )
   // @ts-expect-error a parameter of the path is missing
-  expect(() => callOf('webhooks.retry', { params: { id: 'whk_1' }, body: {}, options })).toThrow(TypeError)
+  expect(() => callOf(WEBHOOK_ENDPOINTS['webhooks.retry'], { params: { id: 'whk_1' }, body: {}, options })).toThrow(
+    TypeError,
+  )
   // @ts-expect-error no operation has this name
-  expect(() => callOf('webhooks.rename', { params, options })).toThrow(TypeError)
+  expect(() => callOf(WEBHOOK_ENDPOINTS['webhooks.rename'], { params, options })).toThrow(TypeError)
   // @ts-expect-error the body is missing
-  callOf('agents.create', { options })
+  callOf(AGENT_ENDPOINTS['agents.create'], { options })
   // @ts-expect-error an agent has no such member
-  callOf('agents.create', { body: { id: 'agent:one', nmae: 'One' }, options })
+  callOf(AGENT_ENDPOINTS['agents.create'], { body: { id: 'agent:one', nmae: 'One' }, options })
   // @ts-expect-error the list has no such filter
-  callOf('agents.list', { query: { nmae: 'One' }, options })
+  callOf(AGENT_ENDPOINTS['agents.list'], { query: { nmae: 'One' }, options })
 })
 
 it('sends a body of null as it is: the server refuses it, and nothing is confirmed by mistake', () => {
   const given = { params: { id: 'dec_1' }, options: undefined }
-  expect(callOf('decisions.confirm', { ...given, body: null as never }).body).toBeNull()
-  expect(callOf('decisions.confirm', { ...given, body: undefined as never }).body).toEqual({})
+  expect(callOf(DECISION_ENDPOINTS['decisions.confirm'], { ...given, body: null as never }).body).toBeNull()
+  expect(callOf(DECISION_ENDPOINTS['decisions.confirm'], { ...given, body: undefined as never }).body).toEqual({})
 })
 
 it('takes no answer for a decision before it was looked at', () => {

@@ -2,4 +2,4 @@
  * The endpoints alone. The build writes them out as plain data, so that a program that calls them does not load the
  * schemas.
  */
-export { ENDPOINTS } from './operations/index.js'
+export * from './operations/endpoints.js'

@@ -1,6 +1,7 @@
 import { DeniedError } from '../errors/denied-error.js'
 import type { CallSignal } from '../options.js'
 import { inDecisionSpan } from '../tracing/decision-span.js'
+import { noteRefusal } from '../tracing/refused-span.js'
 import type { JsonObject } from '../wire.js'
 import type { Asked, GuardRequest } from './asking/asked.js'
 import { Authorizer } from './asking/authorizer.js'
@@ -192,7 +193,7 @@ export class EnforcementPoint {
         return await this.#authorizer.permitFor(question, progress)
       } catch (error) {
         const { reason, cause } = denialFor(error, progress.decision)
-        if (!(error instanceof Aborted)) span.refused(reason, cause)
+        if (!(error instanceof Aborted)) noteRefusal(span, reason, cause)
         throw error
       }
     })
@@ -200,7 +201,7 @@ export class EnforcementPoint {
 
   /** A trace also says why a call was refused without a question. */
   #noteUnasked({ reason, cause }: DeniedError, { asked }: Progress): void {
-    void inDecisionSpan({ ...asked, mode: this.mode }, async (span) => span.refused(reason, cause))
+    void inDecisionSpan({ ...asked, mode: this.mode }, async (span) => noteRefusal(span, reason, cause))
   }
 
   /** Admits by the decision of the guard around this one, without asking. */

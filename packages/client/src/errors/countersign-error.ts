@@ -15,7 +15,7 @@ export function errorFamily(value: unknown): unknown {
  * No message, field or cause contains an API key, a permit or a part of an answer's body.
  */
 export abstract class CountersignError extends Error {
-  protected constructor(family: string, message: string, options?: { cause?: unknown }) {
+  protected constructor(family: string, message: string, options?: { readonly cause?: unknown }) {
     super(message, options)
     this.name = family
     Object.defineProperty(this, BRAND, { value: family })

@@ -42,7 +42,7 @@ export class DeniedError extends CountersignError {
     const { detail, decision_id, advice, comment, retryAfterSeconds, ...rest } = fields
     const words = reviewerWords(comment)
     const message = refusalMessage(reason, { decision_id, advice: advice?.message ?? detail, words })
-    super(FAMILY, message, 'cause' in rest ? { cause: rest.cause } : undefined)
+    super(FAMILY, message, rest)
     this.reason = reason
     this.decision_id = decision_id ?? null
     this.detail = detail ?? null

@@ -1,6 +1,6 @@
 import { CountersignError, errorFamily } from './countersign-error.js'
+import { forCaller, NOT_PERMITTED, withReason } from './not-permitted-sentences.js'
 import type { NotPermittedReason } from './refusal-reason.js'
-import { refusalMessage } from './refusal-sentences.js'
 
 const FAMILY = 'NotPermittedError'
 
@@ -23,7 +23,8 @@ export class NotPermittedError extends CountersignError {
   readonly comment: string | null
 
   constructor(decision_id: string, reason: NotPermittedReason, { comment, ...rest }: NotPermittedFields = {}) {
-    super(FAMILY, refusalMessage(reason, { decision_id }), 'cause' in rest ? { cause: rest.cause } : undefined)
+    const message = withReason(forCaller(NOT_PERMITTED[reason]), reason, decision_id)
+    super(FAMILY, message, rest)
     this.reason = reason
     this.decision_id = decision_id
     this.comment = comment ?? null

@@ -22,7 +22,7 @@ export class UnavailableError extends CountersignError {
   readonly status: number | null
 
   constructor(kind: UnavailableKind, message: string, options: { cause?: unknown; status?: number } = {}) {
-    super(FAMILY, message, 'cause' in options ? { cause: options.cause } : undefined)
+    super(FAMILY, message, options)
     this.kind = kind
     this.status = options.status ?? null
   }

@@ -38,7 +38,7 @@ export class WebhookVerificationError extends CountersignError {
   readonly code: WebhookVerificationErrorCode
 
   constructor(code: WebhookVerificationErrorCode, message: string, options: { cause?: unknown } = {}) {
-    super(FAMILY, printable(message), 'cause' in options ? { cause: options.cause } : undefined)
+    super(FAMILY, printable(message), options)
     this.code = code
   }
 

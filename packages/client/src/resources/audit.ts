@@ -1,11 +1,12 @@
 import { nameOf } from '../call.js'
+import { AUDIT_ENDPOINTS } from '../endpoints.js'
 import { UnavailableError } from '../errors/unavailable-error.js'
 import { type AuditFollowQuery, type FollowedPage, type FollowOptions, followAudit } from '../followed-audit.js'
 import { LinesError, linesOf } from '../lines.js'
 import { answerOf, callOf } from '../operation.js'
 import type { CallOptions, CallSignal } from '../options.js'
 import { type PageQuery, type Pages, pagesOf } from '../pages.js'
-import type { Requester } from '../requester.js'
+import type { StreamRequester } from '../stream-requester.js'
 import type {
   AuditEntry,
   AuditRecord,
@@ -55,16 +56,16 @@ const EXPORT_SILENCE_MS = 45_000
  * docs/sdk-methods.md "Methods".
  */
 export class Audit {
-  readonly #requester: Requester
+  readonly #requester: StreamRequester
 
   /** @internal */
-  constructor(requester: Requester) {
+  constructor(requester: StreamRequester) {
     this.#requester = requester
   }
 
   /** Lists every decision, every transition of one, and every change, newest first. */
   list(query: AuditQuery = {}, options?: CallOptions): Pages<AuditEntry> {
-    return pagesOf(this.#requester, 'audit.list', { query, options })
+    return pagesOf(this.#requester, AUDIT_ENDPOINTS['audit.list'], { query, options })
   }
 
   /**
@@ -89,12 +90,12 @@ export class Audit {
    * revisions.
    */
   records(query: AuditRecordQuery, options?: CallOptions): Pages<AuditRecord> {
-    return pagesOf(this.#requester, 'audit.records', { query, options })
+    return pagesOf(this.#requester, AUDIT_ENDPOINTS['audit.records'], { query, options })
   }
 
   /** Returns the newest signed checkpoint of each log, and of the root log over them. */
   async checkpoints(options?: CallOptions): Promise<Checkpoints> {
-    return answerOf(this.#requester, 'audit.checkpoints', { options })
+    return answerOf(this.#requester, AUDIT_ENDPOINTS['audit.checkpoints'], { options })
   }
 
   /**
@@ -105,7 +106,7 @@ export class Audit {
    */
   async proof(decisionId: string, options?: CallOptions): Promise<DecisionProof> {
     const query = { decision_id: decisionId }
-    return answerOf(this.#requester, 'audit.proof', { query, extraTimeMs: PROOF_WAIT_MS, options })
+    return answerOf(this.#requester, AUDIT_ENDPOINTS['audit.proof'], { query, extraTimeMs: PROOF_WAIT_MS, options })
   }
 
   /**
@@ -115,7 +116,7 @@ export class Audit {
    *   one
    */
   async consistency({ log, from }: ConsistencyQuery, options?: CallOptions): Promise<ConsistencyProof> {
-    return answerOf(this.#requester, 'audit.consistency', { query: { log, from }, options })
+    return answerOf(this.#requester, AUDIT_ENDPOINTS['audit.consistency'], { query: { log, from }, options })
   }
 
   /**
@@ -127,7 +128,7 @@ export class Audit {
    * @throws UnavailableError also when the export breaks off: it cannot be continued
    */
   async *export(options: { readonly signal?: CallSignal } = {}): AsyncGenerator<Uint8Array, void, undefined> {
-    const call = callOf('audit.export', { options: undefined })
+    const call = callOf(AUDIT_ENDPOINTS['audit.export'], { options: undefined })
     try {
       yield* this.#requester.lasting(options.signal, (lasting) =>
         linesOf(this.#requester.stream(call, 'application/x-ndjson', EXPORT_SILENCE_MS, lasting)),
@@ -146,7 +147,7 @@ export class Audit {
    * @throws ApiError not_found
    */
   async eraseRequest(decisionId: string, options?: CallOptions): Promise<void> {
-    return answerOf(this.#requester, 'audit.eraseRequest', {
+    return answerOf(this.#requester, AUDIT_ENDPOINTS['audit.eraseRequest'], {
       params: { decision_id: decisionId },
       extraTimeMs: WIPE_WAIT_MS,
       options,
@@ -161,6 +162,10 @@ export class Audit {
    */
   async eraseRequests({ agent_id }: { readonly agent_id: string }, options?: CallOptions): Promise<ErasedRequests> {
     const query = { agent_id }
-    return answerOf(this.#requester, 'audit.eraseRequests', { query, extraTimeMs: WIPE_WAIT_MS, options })
+    return answerOf(this.#requester, AUDIT_ENDPOINTS['audit.eraseRequests'], {
+      query,
+      extraTimeMs: WIPE_WAIT_MS,
+      options,
+    })
   }
 }

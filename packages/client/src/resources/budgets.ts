@@ -1,3 +1,4 @@
+import { BUDGET_ENDPOINTS } from '../endpoints.js'
 import type { CallOptions } from '../options.js'
 import { type PageQuery, type Pages, pagesOf } from '../pages.js'
 import type { Requester } from '../requester.js'
@@ -14,6 +15,6 @@ export class Budgets {
 
   /** Lists the present account of every budget, and every other account that still holds a reservation. */
   list(query: PageQuery = {}, options?: CallOptions): Pages<BudgetAccount> {
-    return pagesOf(this.#requester, 'budgets.list', { query, options })
+    return pagesOf(this.#requester, BUDGET_ENDPOINTS['budgets.list'], { query, options })
   }
 }

@@ -1,9 +1,9 @@
-import type { OperationName } from '@countersign/contract/operations'
+import type { SentBodyOf } from '@countersign/contract/operations'
 import { nameOf } from '../call.js'
-import { holderOf } from '../call-names.js'
 import { readDecisionOf } from '../decision-answer.js'
+import { DECISION_ENDPOINTS, type Endpoint } from '../endpoints.js'
 import type { PermittedDecision } from '../is-permitted.js'
-import { answerOf, callOf, type Given } from '../operation.js'
+import { answerOf, callOf } from '../operation.js'
 import { type CallOptions, type CallSignal, checkTimeout, type IdempotentCallOptions } from '../options.js'
 import { type PageQuery, type Pages, pagesOf } from '../pages.js'
 import type { Requester } from '../requester.js'
@@ -24,6 +24,9 @@ import type {
 
 /** The lifetime of a review, unless the decision point is configured otherwise. */
 const REVIEW_WAIT_MS = 24 * 60 * 60 * 1000
+
+/** Each answers with the decision in its new status. */
+type TransitionName = `decisions.${'approve' | 'claim' | 'confirm' | 'correct' | 'decline' | 'reject'}`
 
 /** All filters must match; an absent one matches everything. */
 export interface DecisionQuery extends PageQuery {
@@ -50,9 +53,9 @@ export interface DecisionGetOptions extends CallOptions {
 /** Options of the wait for a person's answer. */
 export interface ReviewWaitOptions {
   /**
-   * Names the job that runs the action: the same after a restart of that job, different for another job. A name of more
-   * than 64 characters is hashed before it is sent. Default: the holder of the `authorize` call that returned this very
-   * object, otherwise a random one.
+   * Names the job that runs the action: the same after a restart of that job, different for another job. `Countersign`
+   * sends the hash of a name of more than 64 characters; `DecisionClient` refuses it. Default: the holder of the
+   * `authorize` call that returned this very object, otherwise a random one.
    */
   readonly holder?: string | undefined
   /** Time limit of the whole wait, in milliseconds. Default 86,400,000, a day. */
@@ -81,17 +84,22 @@ export class Decisions {
    */
   async get(id: string, { waitSeconds, ...options }: DecisionGetOptions = {}): Promise<DecisionDetail> {
     const extraTimeMs = waitSeconds === undefined ? undefined : waitSeconds * 1000
-    const call = callOf('decisions.get', { params: { id }, query: { wait: waitSeconds }, extraTimeMs, options })
+    const call = callOf(DECISION_ENDPOINTS['decisions.get'], {
+      params: { id },
+      query: { wait: waitSeconds },
+      extraTimeMs,
+      options,
+    })
     return readDecisionOf<DecisionDetail>(nameOf(call), await this.#requester.send(call), id)
   }
 
   list(query: DecisionQuery = {}, options?: CallOptions): Pages<DecisionDetail> {
-    return pagesOf(this.#requester, 'decisions.list', { query, options })
+    return pagesOf(this.#requester, DECISION_ENDPOINTS['decisions.list'], { query, options })
   }
 
   /** Explains the decision: every policy and rule considered, as of the decision. @throws ApiError not_found */
   async explanation(id: string, options?: CallOptions): Promise<DecisionExplanation> {
-    return answerOf(this.#requester, 'decisions.explanation', { params: { id }, options })
+    return answerOf(this.#requester, DECISION_ENDPOINTS['decisions.explanation'], { params: { id }, options })
   }
 
   /**
@@ -101,7 +109,7 @@ export class Decisions {
    * @throws ApiError validation_failed, permit_redeemed, not_found, invalid_transition
    */
   async confirm(id: string, confirmation: Confirm = {}, options?: IdempotentCallOptions): Promise<Decision> {
-    return this.#transition('decisions.confirm', { params: { id }, body: confirmation, options })
+    return this.#transition(DECISION_ENDPOINTS['decisions.confirm'], id, confirmation, options)
   }
 
   /**
@@ -111,7 +119,7 @@ export class Decisions {
    * @throws ApiError validation_failed, permit_redeemed, not_found, invalid_transition
    */
   async reject(id: string, rejection: Reject = {}, options?: IdempotentCallOptions): Promise<Decision> {
-    return this.#transition('decisions.reject', { params: { id }, body: rejection, options })
+    return this.#transition(DECISION_ENDPOINTS['decisions.reject'], id, rejection, options)
   }
 
   /**
@@ -120,7 +128,7 @@ export class Decisions {
    * @throws ApiError validation_failed, insufficient_scope, not_found, invalid_transition
    */
   async correct(id: string, correction: Correct, options?: IdempotentCallOptions): Promise<Decision> {
-    return this.#transition('decisions.correct', { params: { id }, body: correction, options })
+    return this.#transition(DECISION_ENDPOINTS['decisions.correct'], id, correction, options)
   }
 
   /**
@@ -129,12 +137,12 @@ export class Decisions {
    * @throws ApiError self_approval, not_found, agent_suspended, invalid_transition, policy_denies, budget_exceeded
    */
   async approve(id: string, approval: Approve = {}, options?: IdempotentCallOptions): Promise<Decision> {
-    return this.#transition('decisions.approve', { params: { id }, body: approval, options })
+    return this.#transition(DECISION_ENDPOINTS['decisions.approve'], id, approval, options)
   }
 
   /** Declines a review, on behalf of a person. @throws ApiError self_approval, not_found, invalid_transition */
   async decline(id: string, declining: Decline = {}, options?: IdempotentCallOptions): Promise<Decision> {
-    return this.#transition('decisions.decline', { params: { id }, body: declining, options })
+    return this.#transition(DECISION_ENDPOINTS['decisions.decline'], id, declining, options)
   }
 
   /**
@@ -144,8 +152,8 @@ export class Decisions {
    * @throws ApiError not_asker, not_found, already_claimed, agent_suspended, invalid_transition, policy_denies
    */
   async claim(id: string, claim: Claim = {}, options?: IdempotentCallOptions): Promise<Decision> {
-    const body = { ...claim, holder: holderOf(claim.holder ?? crypto.randomUUID()) }
-    return this.#transition('decisions.claim', { params: { id }, body, options })
+    const body = { ...claim, holder: this.#requester.names.holderOf(claim.holder ?? crypto.randomUUID()) }
+    return this.#transition(DECISION_ENDPOINTS['decisions.claim'], id, body, options)
   }
 
   /**
@@ -176,11 +184,13 @@ export class Decisions {
     return this.#requester.within(limit, (running) => wait.run(running))
   }
 
-  async #transition<Name extends OperationName>(
-    name: Name,
-    given: Given<Name> & { readonly params: { readonly id: string } },
-  ) {
-    const call = callOf(name, given)
-    return readDecisionOf(nameOf(call), await this.#requester.send(call), given.params.id)
+  async #transition<Name extends TransitionName>(
+    endpoint: Endpoint<Name>,
+    id: string,
+    body: SentBodyOf<Name>,
+    options: IdempotentCallOptions | undefined,
+  ): Promise<Decision> {
+    const call = callOf<TransitionName>(endpoint, { params: { id }, body: body as SentBodyOf<TransitionName>, options })
+    return readDecisionOf(nameOf(call), await this.#requester.send(call), id)
   }
 }

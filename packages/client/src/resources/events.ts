@@ -1,7 +1,7 @@
 import { EventStream, isEventId, type ReceivedEvent } from '../event-stream.js'
 import { knownOptions } from '../known-options.js'
 import type { CallSignal } from '../options.js'
-import type { Requester } from '../requester.js'
+import type { StreamRequester } from '../stream-requester.js'
 import type { DecisionStatus, Effect, LiveType } from '../wire.js'
 
 /** Selects events and the start of the stream. All filters must match; an absent one matches everything. */
@@ -44,7 +44,10 @@ const KNOWN_OPTIONS = [
  * @internal
  * @throws TypeError for an unknown or invalid option; nothing is sent before the first event is requested
  */
-export function eventsOf(requester: Requester, options: EventsOptions): AsyncGenerator<ReceivedEvent, void, undefined> {
+export function eventsOf(
+  requester: StreamRequester,
+  options: EventsOptions,
+): AsyncGenerator<ReceivedEvent, void, undefined> {
   const { type, lastEventId, signal, onConnect, ...filters } = knownOptions('events', options, KNOWN_OPTIONS)
   if (lastEventId !== undefined && !isEventId(lastEventId)) {
     throw new TypeError('lastEventId must be the id of an event')

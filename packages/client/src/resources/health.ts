@@ -1,12 +1,12 @@
 import type { CallOptions } from '../options.js'
-import type { Requester } from '../requester.js'
+import type { StreamRequester } from '../stream-requester.js'
 
 /** Checks whether the server is up and ready. Needs no key and sends none. Source: docs/sdk-methods.md "Methods". */
 export class Health {
-  readonly #requester: Requester
+  readonly #requester: StreamRequester
 
   /** @internal */
-  constructor(requester: Requester) {
+  constructor(requester: StreamRequester) {
     this.#requester = requester
   }
 

@@ -1,4 +1,5 @@
 import { nameOf } from '../call.js'
+import { KEY_ENDPOINTS } from '../endpoints.js'
 import { answerOf, callOf } from '../operation.js'
 import type { CallOptions, IdempotentCallOptions } from '../options.js'
 import { type PageQuery, type Pages, pagesOf } from '../pages.js'
@@ -28,22 +29,22 @@ export class Keys {
    * @throws UnavailableError when an earlier call with this idempotency key created it: the message says what to do
    */
   async create(key: KeyCreate, options?: IdempotentCallOptions): Promise<ApiKeyWithSecret> {
-    const call = callOf('keys.create', { body: key, options })
+    const call = callOf(KEY_ENDPOINTS['keys.create'], { body: key, options })
     return withSecret(nameOf(call), await this.#requester.send(call), 'key')
   }
 
   /** @throws ApiError not_found */
   async get(id: string, options?: CallOptions): Promise<ApiKey> {
-    return answerOf(this.#requester, 'keys.get', { params: { id }, options })
+    return answerOf(this.#requester, KEY_ENDPOINTS['keys.get'], { params: { id }, options })
   }
 
   /** Returns the key that this client uses; needs no scope. */
   async self(options?: CallOptions): Promise<ApiKey> {
-    return answerOf(this.#requester, 'keys.self', { options })
+    return answerOf(this.#requester, KEY_ENDPOINTS['keys.self'], { options })
   }
 
   list(query: PageQuery = {}, options?: CallOptions): Pages<ApiKey> {
-    return pagesOf(this.#requester, 'keys.list', { query, options })
+    return pagesOf(this.#requester, KEY_ENDPOINTS['keys.list'], { query, options })
   }
 
   /**
@@ -55,7 +56,7 @@ export class Keys {
    */
   async rotate(id: string, options?: KeyRotateOptions): Promise<ApiKeyWithSecret> {
     const body = { grace_seconds: options?.graceSeconds }
-    const call = callOf('keys.rotate', { params: { id }, body, options })
+    const call = callOf(KEY_ENDPOINTS['keys.rotate'], { params: { id }, body, options })
     return withSecret(nameOf(call), await this.#requester.send(call), 'key')
   }
 
@@ -64,6 +65,6 @@ export class Keys {
    * last_admin_key
    */
   async revoke(id: string, options?: CallOptions): Promise<void> {
-    return answerOf(this.#requester, 'keys.revoke', { params: { id }, options })
+    return answerOf(this.#requester, KEY_ENDPOINTS['keys.revoke'], { params: { id }, options })
   }
 }

@@ -1,5 +1,6 @@
 import { nameOf } from '../call.js'
 import { readDecision } from '../decision-answer.js'
+import { PERMIT_ENDPOINTS } from '../endpoints.js'
 import { callOf } from '../operation.js'
 import type { IdempotentCallOptions } from '../options.js'
 import type { Requester } from '../requester.js'
@@ -21,7 +22,7 @@ export class Permits {
    * @throws ApiError permit_invalid, permit_already_used, agent_suspended, invalid_transition
    */
   async redeem(permitToken: string, options?: IdempotentCallOptions): Promise<Decision> {
-    const call = callOf('permits.redeem', { body: { permit_token: permitToken }, options })
+    const call = callOf(PERMIT_ENDPOINTS['permits.redeem'], { body: { permit_token: permitToken }, options })
     return readDecision(nameOf(call), await this.#requester.send(call))
   }
 }

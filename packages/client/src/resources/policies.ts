@@ -1,3 +1,4 @@
+import { BUDGET_ENDPOINTS, POLICY_ENDPOINTS } from '../endpoints.js'
 import { answerOf } from '../operation.js'
 import type { CallOptions, IdempotentCallOptions } from '../options.js'
 import { type PageQuery, type Pages, pagesOf } from '../pages.js'
@@ -33,16 +34,16 @@ export class Policies {
    * @throws ApiError validation_failed (`errors` names each place), policy_name_taken, limit_reached
    */
   async create(document: PolicyDocument, options?: IdempotentCallOptions): Promise<Policy> {
-    return answerOf(this.#requester, 'policies.create', { body: document, options })
+    return answerOf(this.#requester, POLICY_ENDPOINTS['policies.create'], { body: document, options })
   }
 
   /** @throws ApiError not_found */
   async get(id: string, options?: CallOptions): Promise<Policy> {
-    return answerOf(this.#requester, 'policies.get', { params: { id }, options })
+    return answerOf(this.#requester, POLICY_ENDPOINTS['policies.get'], { params: { id }, options })
   }
 
   list(query: PageQuery = {}, options?: CallOptions): Pages<Policy> {
-    return pagesOf(this.#requester, 'policies.list', { query, options })
+    return pagesOf(this.#requester, POLICY_ENDPOINTS['policies.list'], { query, options })
   }
 
   /**
@@ -52,12 +53,17 @@ export class Policies {
    */
   async update(id: string, document: PolicyDocument, options?: PolicyChangeOptions): Promise<Policy> {
     const headers = ifMatch(options)
-    return answerOf(this.#requester, 'policies.replace', { params: { id }, body: document, headers, options })
+    return answerOf(this.#requester, POLICY_ENDPOINTS['policies.replace'], {
+      params: { id },
+      body: document,
+      headers,
+      options,
+    })
   }
 
   /** Returns the policy that has this name now. @throws ApiError not_found */
   async getByName(name: string, options?: CallOptions): Promise<Policy> {
-    return answerOf(this.#requester, 'policies.getByName', { params: { name }, options })
+    return answerOf(this.#requester, POLICY_ENDPOINTS['policies.getByName'], { params: { name }, options })
   }
 
   /**
@@ -69,17 +75,26 @@ export class Policies {
   async putByName(document: PolicyDocument, options?: PolicyPutOptions): Promise<Policy> {
     const params = { name: document.name }
     const headers = { ...ifMatch(options), ...(options?.onlyCreate === true && { 'if-none-match': '*' }) }
-    return answerOf(this.#requester, 'policies.putByName', { params, body: document, headers, options })
+    return answerOf(this.#requester, POLICY_ENDPOINTS['policies.putByName'], {
+      params,
+      body: document,
+      headers,
+      options,
+    })
   }
 
   /** Deletes a policy: it decides nothing from the next request on. @throws ApiError not_found, revision_mismatch */
   async delete(id: string, options?: PolicyChangeOptions): Promise<void> {
-    return answerOf(this.#requester, 'policies.delete', { params: { id }, headers: ifMatch(options), options })
+    return answerOf(this.#requester, POLICY_ENDPOINTS['policies.delete'], {
+      params: { id },
+      headers: ifMatch(options),
+      options,
+    })
   }
 
   /** Lists the revisions of a policy, newest first, even of a deleted one. To restore one, `update` with it. */
   revisions(id: string, query: PageQuery = {}, options?: CallOptions): Pages<Policy> {
-    return pagesOf(this.#requester, 'policies.revisions', { params: { id }, query, options })
+    return pagesOf(this.#requester, POLICY_ENDPOINTS['policies.revisions'], { params: { id }, query, options })
   }
 
   /**
@@ -88,7 +103,7 @@ export class Policies {
    */
   async validate(document: object, options?: CallOptions): Promise<PolicyValidation> {
     const body = document as Readonly<Record<string, unknown>>
-    return answerOf(this.#requester, 'policies.validate', { body, options })
+    return answerOf(this.#requester, POLICY_ENDPOINTS['policies.validate'], { body, options })
   }
 
   /**
@@ -98,12 +113,12 @@ export class Policies {
    * @throws ApiError not_found
    */
   budget(id: string, query: PageQuery = {}, options?: CallOptions): Pages<BudgetAccount> {
-    return pagesOf(this.#requester, 'policies.budget', { params: { id }, query, options })
+    return pagesOf(this.#requester, BUDGET_ENDPOINTS['policies.budget'], { params: { id }, query, options })
   }
 
   /** Lists the accounts of past periods, newest first. */
   budgetHistory(id: string, query: PageQuery = {}, options?: CallOptions): Pages<BudgetAccount> {
-    return pagesOf(this.#requester, 'policies.budget_history', { params: { id }, query, options })
+    return pagesOf(this.#requester, BUDGET_ENDPOINTS['policies.budget_history'], { params: { id }, query, options })
   }
 }
 

@@ -1,4 +1,5 @@
 import { nameOf } from '../call.js'
+import { WEBHOOK_ENDPOINTS } from '../endpoints.js'
 import { answerOf, callOf } from '../operation.js'
 import type { CallOptions, IdempotentCallOptions } from '../options.js'
 import { type PageQuery, type Pages, pagesOf } from '../pages.js'
@@ -40,27 +41,27 @@ export class Webhooks {
    * @throws UnavailableError when an earlier call with this idempotency key did it: the message says what to do
    */
   async create(webhook: WebhookWrite, options?: IdempotentCallOptions): Promise<WebhookWithSecret> {
-    const call = callOf('webhooks.create', { body: webhook, options })
+    const call = callOf(WEBHOOK_ENDPOINTS['webhooks.create'], { body: webhook, options })
     return withSecret(nameOf(call), await this.#requester.send(call), 'secret')
   }
 
   /** @throws ApiError not_found */
   async get(id: string, options?: CallOptions): Promise<Webhook> {
-    return answerOf(this.#requester, 'webhooks.get', { params: { id }, options })
+    return answerOf(this.#requester, WEBHOOK_ENDPOINTS['webhooks.get'], { params: { id }, options })
   }
 
   list(query: PageQuery = {}, options?: CallOptions): Pages<Webhook> {
-    return pagesOf(this.#requester, 'webhooks.list', { query, options })
+    return pagesOf(this.#requester, WEBHOOK_ENDPOINTS['webhooks.list'], { query, options })
   }
 
   /** Replaces an endpoint entirely, except for its secret. @throws ApiError not_found, validation_failed */
   async update(id: string, webhook: WebhookWrite, options?: CallOptions): Promise<Webhook> {
-    return answerOf(this.#requester, 'webhooks.update', { params: { id }, body: webhook, options })
+    return answerOf(this.#requester, WEBHOOK_ENDPOINTS['webhooks.update'], { params: { id }, body: webhook, options })
   }
 
   /** Deletes an endpoint, which receives nothing from then on. @throws ApiError not_found */
   async delete(id: string, options?: CallOptions): Promise<void> {
-    return answerOf(this.#requester, 'webhooks.delete', { params: { id }, options })
+    return answerOf(this.#requester, WEBHOOK_ENDPOINTS['webhooks.delete'], { params: { id }, options })
   }
 
   /**
@@ -72,13 +73,13 @@ export class Webhooks {
    */
   async rotateSecret(id: string, options?: SecretRotateOptions): Promise<WebhookWithSecret> {
     const body = { grace_seconds: options?.graceSeconds }
-    const call = callOf('webhooks.rotateSecret', { params: { id }, body, options })
+    const call = callOf(WEBHOOK_ENDPOINTS['webhooks.rotateSecret'], { params: { id }, body, options })
     return withSecret(nameOf(call), await this.#requester.send(call), 'secret')
   }
 
   /** Sends the event `webhook.test`: the returned delivery has only begun. @throws ApiError not_found */
   async test(id: string, options?: IdempotentCallOptions): Promise<Delivery> {
-    return answerOf(this.#requester, 'webhooks.test', { params: { id }, body: {}, options })
+    return answerOf(this.#requester, WEBHOOK_ENDPOINTS['webhooks.test'], { params: { id }, body: {}, options })
   }
 
   /**
@@ -86,16 +87,20 @@ export class Webhooks {
    * ApiError not_found
    */
   async replay(id: string, span: Replay, options?: IdempotentCallOptions): Promise<ReplayStarted> {
-    return answerOf(this.#requester, 'webhooks.replay', { params: { id }, body: span, options })
+    return answerOf(this.#requester, WEBHOOK_ENDPOINTS['webhooks.replay'], { params: { id }, body: span, options })
   }
 
   /** Lists the deliveries and their results, newest first. */
   deliveries(id: string, query: DeliveryQuery = {}, options?: CallOptions): Pages<Delivery> {
-    return pagesOf(this.#requester, 'webhooks.deliveries', { params: { id }, query, options })
+    return pagesOf(this.#requester, WEBHOOK_ENDPOINTS['webhooks.deliveries'], { params: { id }, query, options })
   }
 
   /** Attempts a delivery once more, in any state. @throws ApiError not_found */
   async retry(id: string, deliveryId: string, options?: IdempotentCallOptions): Promise<Delivery> {
-    return answerOf(this.#requester, 'webhooks.retry', { params: { id, delivery_id: deliveryId }, body: {}, options })
+    return answerOf(this.#requester, WEBHOOK_ENDPOINTS['webhooks.retry'], {
+      params: { id, delivery_id: deliveryId },
+      body: {},
+      options,
+    })
   }
 }

@@ -1,7 +1,6 @@
 /** The span `countersign.decision`: from a question to its decision. Source: docs/tracing.md. */
 import type { Attributes, Span } from '@opentelemetry/api'
 import { ApiError } from '../errors/api-error.js'
-import type { DeniedReason } from '../errors/refusal-reason.js'
 import { UnavailableError } from '../errors/unavailable-error.js'
 import type { Decision } from '../wire.js'
 import { registered, safely } from './registered.js'
@@ -22,15 +21,6 @@ const ERROR = 2
 /** The forms that a decision point accepts. Any other text may be an argument that a mapping put in the wrong place. */
 const ACTION = /^[a-z0-9._-]{1,128}$/i
 const AGENT_ID = /^[a-z0-9._:@/+-]{1,256}$/i
-/** Reasons of a refusal without a decision. */
-const UNOBTAINED: ReadonlySet<DeniedReason> = new Set([
-  'unavailable',
-  'refused',
-  'mapping_failed',
-  'question_refused',
-  'unmapped',
-  'arguments_refused',
-])
 
 /** Notes the answer to one question. No method throws, and after the end none does anything. */
 export class DecisionSpan {
@@ -44,7 +34,7 @@ export class DecisionSpan {
   /** Once for each answer: a review that a person has answered is a second one. */
   decided(decision: Decision): void {
     const { id, effect, status, reason_code, policy_id, rule } = decision
-    this.#note((span) => {
+    this.note((span) => {
       span.setAttributes({
         'countersign.decision.id': id,
         'countersign.decision.effect': effect,
@@ -57,32 +47,23 @@ export class DecisionSpan {
     })
   }
 
-  /** The action does not run, or in the mode `observe` would not. */
-  refused(reason: DeniedReason, cause: unknown): void {
-    this.#note((span) => {
-      span.setAttribute('countersign.refusal.reason', reason)
-      if (UNOBTAINED.has(reason)) fail(span, cause, reason)
-    })
-  }
-
   /** The call of `authorize` ended without a decision. The caller's own abort is no fault. */
   failed(error: unknown): void {
-    if (ApiError.isInstance(error) || UnavailableError.isInstance(error)) this.#note((span) => fail(span, error))
+    const code = codeOf(error)
+    if (code !== undefined) this.note((span) => fail(span, code))
   }
 
   end(): void {
-    this.#note((span) => span.end())
+    this.note((span) => span.end())
     this.#isEnded = true
   }
 
-  #note(note: (span: Span) => void): void {
+  /** For what only some spans say. */
+  note(note: (span: Span) => void): void {
     const span = this.#span
     if (span !== undefined && !this.#isEnded) safely(() => note(span))
   }
 }
-
-/** For work outside of a span. */
-export const NO_SPAN = new DecisionSpan(undefined)
 
 /**
  * Does the work once, in a span that ends with it, as the active span, so that requests continue its trace. Without
@@ -121,9 +102,12 @@ function attributesOf({ agent_id = '', action = '', mode }: SpanQuestion): Attri
   }
 }
 
-/** Names the fault by its code. Its message may quote an argument. */
-function fail(span: Span, error: unknown, reason?: DeniedReason): void {
-  const type = ApiError.isInstance(error) ? error.code : UnavailableError.isInstance(error) ? error.kind : reason
-  span.setAttribute('error.type', type ?? 'unknown')
+/** The code of a fault, whose message may quote an argument; undefined for any other error. */
+export function codeOf(error: unknown): string | undefined {
+  return ApiError.isInstance(error) ? error.code : UnavailableError.isInstance(error) ? error.kind : undefined
+}
+
+export function fail(span: Span, code: string): void {
+  span.setAttribute('error.type', code)
   span.setStatus({ code: ERROR })
 }

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { CapabilitiesRequestSchema, CapabilitiesSchema } from '../capabilities.js'
 import { DECISION_STATUSES, DecisionDetailSchema, DecisionSchema } from '../decision.js'
 import { DecisionRequestSchema } from '../decision-request.js'
 import { EFFECTS } from '../effect.js'
@@ -9,7 +8,7 @@ import { LIMITS } from '../limits.js'
 import { ActionSchema, AgentIdSchema, ResourceSchema } from '../names.js'
 import { QueryTimeSchema } from '../timestamp.js'
 import { TraceIdSchema } from '../trace-id.js'
-import { bodyOf, operation, page } from './operation.js'
+import { operation, page } from './operation.js'
 import { queryNumber } from './query-number.js'
 
 const params = { id: IdSchema('dec') }
@@ -78,17 +77,5 @@ export const DECISION_OPERATIONS = {
     params,
     answer: { status: 200, description: 'The result of every policy and rule.', schema: DecisionExplanationSchema },
     problems: ['not_found', 'store_unavailable'],
-  }),
-  'decisions.capabilities': operation('POST', '/v1/capabilities', {
-    summary: 'List the effects that an agent can get for each of the given actions.',
-    scopes: { all: ['decisions:write'] },
-    body: bodyOf(CapabilitiesRequestSchema),
-    answer: {
-      status: 200,
-      description:
-        'The effects that requests of the agent can get under the current policies, for any resource, context, time and budget. Nothing is decided or recorded.',
-      schema: CapabilitiesSchema,
-    },
-    problems: ['agent_not_allowed'],
   }),
 }

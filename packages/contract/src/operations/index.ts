@@ -3,6 +3,7 @@ import type { Immutable } from '../immutable.js'
 import { AGENT_OPERATIONS } from './agents.js'
 import { AUDIT_OPERATIONS } from './audit.js'
 import { BUDGET_OPERATIONS } from './budgets.js'
+import { CAPABILITY_OPERATIONS } from './capabilities.js'
 import { DECISION_TRANSITIONS } from './decision-transitions.js'
 import { DECISION_OPERATIONS } from './decisions.js'
 import { EVENT_OPERATIONS } from './events.js'
@@ -21,6 +22,7 @@ export type { Operation, OperationBody, ScopeRule } from './operation.js'
  */
 export const OPERATIONS = {
   ...DECISION_OPERATIONS,
+  ...CAPABILITY_OPERATIONS,
   ...DECISION_TRANSITIONS,
   ...POLICY_OPERATIONS,
   ...BUDGET_OPERATIONS,
@@ -35,14 +37,6 @@ export const OPERATIONS = {
 
 export type Operations = typeof OPERATIONS
 export type OperationName = keyof Operations
-
-/** The facts that a program needs to call the operation. */
-type Endpoint = Pick<Operation, 'method' | 'path' | 'takesKey'>
-
-/** The endpoint of each operation. */
-export const ENDPOINTS = Object.fromEntries(
-  Object.entries<Operation>(OPERATIONS).map(([name, { method, path, takesKey }]) => [name, { method, path, takesKey }]),
-) as Readonly<Record<OperationName, Endpoint>>
 
 type Of<Name extends OperationName> = Operations[Name]
 

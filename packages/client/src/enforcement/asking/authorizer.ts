@@ -1,9 +1,9 @@
 import { nameOf } from '../../call.js'
-import { holderOf, idempotencyKeyOf } from '../../call-names.js'
-import { ENDPOINTS } from '../../endpoints.js'
+import { PERMIT_ENDPOINTS } from '../../endpoints.js'
 import { ApiError } from '../../errors/api-error.js'
 import { DeniedError } from '../../errors/denied-error.js'
 import { UnavailableError } from '../../errors/unavailable-error.js'
+import { HASHED_NAMES } from '../../hashed-names.js'
 import { isPermitted } from '../../is-permitted.js'
 import type { Decision } from '../../wire.js'
 import type { EnforcementCalls } from '../enforcement-calls.js'
@@ -74,7 +74,7 @@ export class Authorizer {
       if (redeemed.id !== decision.id || !isPermitted(redeemed, asked, new Date(this.#settings.now())))
         throw new UnavailableError(
           'bad_answer',
-          `${nameOf(ENDPOINTS['permits.redeem'])}: the answer permits something else`,
+          `${nameOf(PERMIT_ENDPOINTS['permits.redeem'])}: the answer permits something else`,
         )
     } catch (error) {
       const denied = error instanceof Aborted ? error : unredeemed(error, decision)
@@ -197,9 +197,9 @@ export class Authorizer {
 /** @throws TypeError */
 function assertAdmitOptions(options: AdmitOptions): void {
   const { signal, idempotencyKey, holder, claimHolder, variant, pauseBy, goOnWith, tag, nested } = options
-  if (idempotencyKey !== undefined) idempotencyKeyOf(idempotencyKey)
-  if (holder !== undefined) holderOf(holder)
-  if (claimHolder !== undefined) holderOf(claimHolder, 'claimHolder')
+  if (idempotencyKey !== undefined) HASHED_NAMES.idempotencyKeyOf(idempotencyKey)
+  if (holder !== undefined) HASHED_NAMES.holderOf(holder)
+  if (claimHolder !== undefined) HASHED_NAMES.holderOf(claimHolder, 'claimHolder')
   if (nested !== undefined && nested !== 'share' && nested !== 'ask') {
     throw new TypeError("nested must be 'share' or 'ask'")
   }

@@ -1,5 +1,5 @@
 /** Transports for trying out a guard: one that notes answers, and those of failed or wrong decision points. */
-import { ENDPOINTS } from '../../endpoints.js'
+import { DECISION_ENDPOINTS } from '../../endpoints.js'
 import type { OpenTransport, Transport, TransportAnswer, TransportRequest } from '../../transport.js'
 import type { Decision } from '../../wire.js'
 import type { FaultName } from './guard-check.js'
@@ -53,7 +53,7 @@ export function faultyTransport(fault: FaultName): OpenTransport {
 }
 
 function isQuestion({ method, url }: TransportRequest): boolean {
-  return method === 'POST' && url.endsWith(ENDPOINTS['decisions.decide'].path)
+  return method === 'POST' && url.endsWith(DECISION_ENDPOINTS['decisions.decide'].path)
 }
 
 function decisionIn({ body }: TransportAnswer): Decision {

@@ -1,6 +1,6 @@
 import type { DeniedError } from '../../errors/denied-error.js'
 import type { CallSignal } from '../../options.js'
-import { NO_SPAN } from '../../tracing/decision-span.js'
+import { DecisionSpan } from '../../tracing/decision-span.js'
 import type { Decision } from '../../wire.js'
 import type { Turn } from '../asking/admitted-decisions.js'
 import type { Asked } from '../asking/asked.js'
@@ -38,7 +38,7 @@ export class Progress {
   /** An earlier run of this job with the same key and holder may have begun the action, and crashed. */
   mayHaveBegun = false
   /** Notes the answers of the decision point, until there is nothing more to ask. */
-  span = NO_SPAN
+  span = new DecisionSpan(undefined)
   readonly #calls: EnforcementCalls
   readonly #settings: EnforcementSettings
 

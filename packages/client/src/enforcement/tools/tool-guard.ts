@@ -1,6 +1,7 @@
 /** The options of a guard of tools: the client, and what each tool is about. */
 import type { CountersignClient } from '../../countersign-client.js'
-import { knownOptions, knownOptionsOfClass } from '../../known-options.js'
+import { knownOptions, OPTION_OWNERS } from '../../known-options.js'
+import { knownOptionsOfClass } from '../../option-check.js'
 import { ENFORCEMENT_OPTIONS, type EnforcementOptions } from '../enforcement-options.js'
 import type { EnforcementPoint } from '../enforcement-point.js'
 
@@ -69,7 +70,7 @@ export function toolGuard<Call, Review extends string>(
   reviews: Readonly<Record<Review, EnforcementOptions['review']>>,
   own: readonly string[] = [],
 ): ToolGuard<Call, Review> {
-  const given = knownOptionsOfClass(of, options, [...TOOL_GUARD_OPTIONS, 'map', ...own])
+  const given = knownOptionsOfClass(of, options, [...TOOL_GUARD_OPTIONS, 'map', ...own], OPTION_OWNERS)
   const { client, agentId, review, map } = given
   if (typeof client?.enforcement !== 'function') throw new TypeError('client must be a client of Countersign')
   if (agentId !== undefined && typeof agentId !== 'string' && typeof agentId !== 'function')
