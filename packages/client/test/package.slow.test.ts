@@ -15,6 +15,7 @@ const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
 
 const CONSUMER = `
 import { Countersign, DeniedError, isPermitted, ApiError, NotPermittedError, UnavailableError } from '@countersign/client'
+import { DecisionClient } from '@countersign/client/decisions'
 import { type GuardVerification, verifyGuard } from '@countersign/client/verify'
 import { SeenWebhooks, verifyWebhook, type WebhookHeaders, WebhookVerificationError } from '@countersign/client/webhook'
 import type { Admission, EnforcementEvent, EnforcementOptions } from '@countersign/client'
@@ -95,7 +96,13 @@ else if (event.type === 'budget.threshold') event.data.threshold satisfies 50 | 
 else String(event.type).length + (event.sequence ?? 0)
 if (WebhookVerificationError.isInstance(denied)) denied.code satisfies 'replayed' | (string & {})
 client.close()
+const small: DecisionClient = new DecisionClient({ apiKey: 'k', agentId: 'agent:support-7' })
+const either: readonly DecisionClient[] = [small, client]
+for (const one of either) await one.decisions.confirm((await one.authorize({ action: 'a.b' })).id, { amount: 5 })
+small.close()
 
+// @ts-expect-error without enforcement it guards nothing
+await small.guard({ action: 'a.b' }, () => 1)
 // @ts-expect-error a parsed body cannot be checked
 await verifyWebhook({ body: { type: 'webhook.test' }, headers, secret: 'whsec_1' })
 // @ts-expect-error data of another type
@@ -123,6 +130,7 @@ await client.policies.list().data
 /** Errors of the kernel are those of the main entry: the two are one copy. */
 const ENTRIES = `
 import { DeniedError } from '@countersign/client'
+import * as decisions from '@countersign/client/decisions'
 import * as kernel from '@countersign/client/kernel'
 import * as text from '@countersign/client/text'
 import * as verify from '@countersign/client/verify'
@@ -133,7 +141,7 @@ try {
 } catch (error) {
   if (error instanceof DeniedError) refusal = error.reason
 }
-console.log(JSON.stringify({ kernel: Object.keys(kernel).sort(), text: Object.keys(text).sort(), verify: Object.keys(verify), webhook: Object.keys(webhook).sort(), refusal }))
+console.log(JSON.stringify({ decisions: Object.keys(decisions).sort(), kernel: Object.keys(kernel).sort(), text: Object.keys(text).sort(), verify: Object.keys(verify), webhook: Object.keys(webhook).sort(), refusal }))
 `
 
 describe('the package', () => {
@@ -171,6 +179,8 @@ describe('the package', () => {
   it('imports only what is part of Node in its Node build, and nothing at all in its fetch build', async () => {
     expect(await outerImports(installed, 'index-node.js')).toEqual(['node:async_hooks', 'node:http', 'node:https'])
     expect(await outerImports(installed, 'index.js')).toEqual([])
+    expect(await outerImports(installed, 'decisions-node.js')).toEqual(['node:http', 'node:https'])
+    expect(await outerImports(installed, 'decisions.js')).toEqual([])
     expect(await outerImports(installed, 'kernel.js')).toEqual([])
     expect(await outerImports(installed, 'text.js')).toEqual([])
     expect(await outerImports(installed, 'verify.js')).toEqual([])
@@ -180,6 +190,8 @@ describe('the package', () => {
   it('has declarations that name nothing outside the package', async () => {
     expect(await outerImports(installed, 'index.d.ts')).toEqual([])
     expect(await outerImports(installed, 'index-node.d.ts')).toEqual([])
+    expect(await outerImports(installed, 'decisions.d.ts')).toEqual([])
+    expect(await outerImports(installed, 'decisions-node.d.ts')).toEqual([])
     expect(await outerImports(installed, 'kernel.d.ts')).toEqual([])
     expect(await outerImports(installed, 'text.d.ts')).toEqual([])
     expect(await outerImports(installed, 'verify.d.ts')).toEqual([])
@@ -244,7 +256,7 @@ describe('the package', () => {
     expect(stdout).toBe('')
   }, 60_000)
 
-  it('exports the same from both builds of its main entry', async () => {
+  it('exports the same from both builds of its entries', async () => {
     const [overNode, overFetch] = await Promise.all([
       import(join(installed, 'dist/index-node.js')),
       import(join(installed, 'dist/index.js')),
@@ -261,12 +273,25 @@ describe('the package', () => {
     ])
     expect(Object.keys(overFetch).sort()).toEqual(Object.keys(overNode).sort())
     expect(await readFile(join(installed, 'dist/index-node.d.ts'), 'utf8')).toContain('class Countersign extends')
+    const [decisionsOverNode, decisionsOverFetch] = await Promise.all([
+      import(join(installed, 'dist/decisions-node.js')),
+      import(join(installed, 'dist/decisions.js')),
+    ])
+    expect(Object.keys(decisionsOverFetch).sort()).toEqual(Object.keys(decisionsOverNode).sort())
   })
 
-  it('has what integrations share, the trial of a guard and the check of webhooks in entries of their own', async () => {
+  it('has the small client, what integrations share, the trial of a guard and the check of webhooks in entries of their own', async () => {
     await writeFile(join(folder, 'entries.mjs'), ENTRIES)
     const { stdout } = await run(process.execPath, ['entries.mjs'], { cwd: folder })
     expect(JSON.parse(stdout)).toEqual({
+      decisions: [
+        'ApiError',
+        'CountersignError',
+        'DecisionClient',
+        'NotPermittedError',
+        'UnavailableError',
+        'isPermitted',
+      ],
       kernel: [
         'ENFORCEMENT_OPTIONS',
         'HiddenTools',

@@ -1,0 +1,11 @@
+/** The exports of `@countersign/client/decisions` besides the client itself, for both Node and `fetch`. */
+export { ApiError } from './errors/api-error.js'
+export { CountersignError } from './errors/countersign-error.js'
+export { NotPermittedError } from './errors/not-permitted-error.js'
+export type { NotPermittedReason } from './errors/refusal-reason.js'
+export { UnavailableError, type UnavailableKind } from './errors/unavailable-error.js'
+export { type AskedAction, isPermitted, type PermittedDecision } from './is-permitted.js'
+export type { AuthorizeRequest, CallOptions, CallSignal, CountersignOptions, IdempotentCallOptions } from './options.js'
+export type { PageQuery, Pages } from './pages.js'
+export type { DecisionGetOptions, DecisionQuery, ReviewWaitOptions } from './resources/decisions.js'
+export type * from './wire.js'
