@@ -77,6 +77,10 @@ export function composeHttp(core: Core, feed: Feed, secret: string): ComposedHtt
     source: feed,
     seal: (positions) => eventIds.seal(positions),
     log,
+    async hasEntry(position) {
+      await store.ping()
+      return store.audit.has(position)
+    },
     lineOf: lineOfId,
   })
   const routes = Object.values(composeRoutes(core, feed, cursors, { liveEvents, eventIds }))

@@ -30,11 +30,11 @@ export async function replyPage<Item, Query extends PageParameters>(
   return { text: await pageText({ data: found.items, next_cursor: next }, pause) }
 }
 
-/** The list that the cursors of a followed audit log belong to. */
-const FOLLOWED = 'audit entries, oldest first'
+/** The list that the cursors of a followed audit log belong to. Those without leaf hashes had another name. */
+const FOLLOWED = 'audit entries, oldest first, with leaf hashes'
 
 /**
- * Answers a list that is read oldest first and never ends. Its cursor has the position in each log, and nothing about
+ * Answers a list that is read oldest first and never ends. Its cursor has the place in each log, and nothing about
  * the caller: a key that may read the log sees all of it, so a reader continues with a new key, or with other filters.
  *
  * @throws DomainError invalid_cursor
@@ -47,14 +47,21 @@ export async function replyFollowed(
   const { limit = LIMITS.pageSizeDefault, after } = call.query
   const { isWanted, pause } = call
   const page = { limit, maxBytes: LIMITS.pageBytes, after: null, isWanted, pause }
-  const { items, positions } = await load(startOf(cursors, after), page)
-  const next = cursors.seal(FOLLOWED, JSON.stringify(Object.entries(positions).sort()))
+  const { items, places } = await load(startOf(cursors, after), page)
+  const rows = Object.entries(places).map(([log, { next_index, leaf }]): PlaceRow => [log, next_index, leaf])
+  const next = cursors.seal(FOLLOWED, JSON.stringify(rows.sort()))
   return { text: await pageText({ data: items, next_cursor: next }, pause) }
 }
 
+/** A place in a log, as a cursor has it. */
+type PlaceRow = readonly [log: string, nextIndex: number, leaf: string]
+
+/** @throws DomainError invalid_cursor */
 function startOf(cursors: Cursors, after: string | undefined): FollowStart {
   if (after === undefined) return 'oldest'
-  return after === 'now' ? 'now' : Object.fromEntries(JSON.parse(cursors.open(FOLLOWED, after)))
+  if (after === 'now') return 'now'
+  const rows: readonly PlaceRow[] = JSON.parse(cursors.open(FOLLOWED, after))
+  return Object.fromEntries(rows.map(([log, next_index, leaf]) => [log, { next_index, leaf }]))
 }
 
 async function pageText<Item>({ data, next_cursor }: WirePage<Item>, pause: Pause): Promise<string> {

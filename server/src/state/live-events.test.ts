@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { DomainError } from '../domain-error.js'
 import type { LivePage, LiveSource } from '../ports/live-page.js'
 import type { StoredKey } from '../ports/store/documents.js'
+import type { LogPosition } from '../ports/store/audit.js'
 import type { Positions } from '../ports/store/feed.js'
 import { LiveEvents } from './live-events.js'
 import type { LiveFilter, LiveStream } from './live-stream.js'
@@ -161,6 +162,11 @@ const log = {
   error: (_: object, message: string) => void logged.push(message),
 }
 
+/** Entries that the source does not show yet, as a MongoDB server that has just become the primary. */
+let others: LogPosition[] = []
+const hasEntry = async ({ log, index }: LogPosition) =>
+  others.some((other) => other.log === log && other.index === index)
+
 interface ReaderOptions {
   readonly from?: Positions | null
   readonly filter?: LiveFilter
@@ -189,8 +195,9 @@ beforeEach(() => {
   vi.useFakeTimers()
   source = new ScriptedLogs()
   logged = []
+  others = []
   caller = () => ({ key: KEY })
-  live = new LiveEvents({ source, seal, log })
+  live = new LiveEvents({ source, seal, log, hasEntry })
 })
 afterEach(() => void vi.useRealTimers())
 
@@ -301,6 +308,18 @@ describe('a stream', () => {
     source.append('A', CREATED)
     await expect(open({ from: { A: 2 } })).rejects.toMatchObject({ code: 'invalid_cursor' })
     expect((await connected({ from: { A: 1, gone: 7 } })).events).toEqual([])
+  })
+
+  it('is not refused to a reader who knows an entry that the source does not show yet', async () => {
+    source.append('A', CREATED)
+    others.push({ log: 'A', index: 1 })
+    const reader = await connected({ from: { A: 2 } })
+    await reader.takeAll()
+    expect(reader.events).toEqual([])
+    written('A', CREATED, CREATED)
+    await passes(100)
+    await reader.takeAll()
+    expect(reader.events).toEqual(['A2'])
   })
 
   it('is refused while the end of the logs cannot be read', async () => {
@@ -485,7 +504,7 @@ describe('a stream ends', () => {
   })
 
   it('when its reader does not keep up, and others go on', async () => {
-    live = new LiveEvents({ source, seal, log, ringLimits: { events: 100, bytes: 1e6 } })
+    live = new LiveEvents({ source, seal, log, hasEntry, ringLimits: { events: 100, bytes: 1e6 } })
     const [slow, quick] = [await connected(), await connected()]
     await slow.takeAll()
     written('A', CREATED)
@@ -504,7 +523,7 @@ describe('a stream ends', () => {
   })
 
   it('not because one page is larger than all that is kept', async () => {
-    live = new LiveEvents({ source, seal, log, ringLimits: { events: 10, bytes: 1000 } })
+    live = new LiveEvents({ source, seal, log, hasEntry, ringLimits: { events: 10, bytes: 1000 } })
     const reader = await connected()
     written('A', ...Array.from({ length: 90 }, () => ({ ...CREATED, note: 'x'.repeat(5000) }) as Told))
     await passes(100)
@@ -575,7 +594,7 @@ async function runModel(seed: number): Promise<void> {
   source = new ScriptedLogs()
   source.pick = below
   source.hold = () => (chance(0.5) ? new Promise((resolve) => setTimeout(resolve, below(150))) : undefined)
-  live = new LiveEvents({ source, seal, log, ringLimits: { events: 1 + below(30), bytes: 1e6 } })
+  live = new LiveEvents({ source, seal, log, hasEntry, ringLimits: { events: 1 + below(30), bytes: 1e6 } })
   const draw = (): Told =>
     chance(0.3)
       ? null

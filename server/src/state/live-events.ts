@@ -8,6 +8,7 @@ import { withDeadline } from '../concurrency/with-deadline.js'
 import { DomainError } from '../domain-error.js'
 import type { LivePage, LiveSource } from '../ports/live-page.js'
 import type { Log } from '../ports/log.js'
+import type { LogPosition } from '../ports/store/audit.js'
 import type { StoredDecision } from '../ports/store/documents.js'
 import { StoreUnavailableError } from '../ports/store/errors.js'
 import type { Positions } from '../ports/store/feed.js'
@@ -21,6 +22,8 @@ export interface LiveEventsOptions {
   /** Encodes positions as the id of an event. */
   readonly seal: (positions: Positions) => string
   readonly log: Log
+  /** Whether an entry is durable. Must know it also when the source reads from a MongoDB server that does not show it yet. */
+  readonly hasEntry: (position: LogPosition) => Promise<boolean>
   /** Returns the keys that a key descends from, first ancestor first, and the key itself. Without it, just the key. */
   readonly lineOf?: LineOf
   /** A monotonic clock. */
@@ -103,7 +106,7 @@ export class LiveEvents {
     if (signal.aborted) leave()
     else signal.addEventListener('abort', leave, { once: true })
     const end = await this.presentEnd()
-    if (from !== null) assertWithin(end, from)
+    if (from !== null) await this.assertWithin(end, from)
     const stream = new LiveStream(this.host, { ...options, from: from ?? end })
     if (signal.aborted) {
       stream.close()
@@ -136,6 +139,23 @@ export class LiveEvents {
     const read = this.reads.join('end', () => this.options.source.readEvents(null, 0))
     const late = () => new StoreUnavailableError(`The end of the audit logs was not found within ${BEGIN_MS} ms.`)
     return (await withDeadline(read, BEGIN_MS, late)).positions
+  }
+
+  /**
+   * A reader's position is past the end only if the store was restored to an older state. Continuing would skip the
+   * entries that replace the lost ones.
+   *
+   * @throws DomainError invalid_cursor
+   */
+  private async assertWithin(end: Positions, from: Positions): Promise<void> {
+    for (const [log, next] of Object.entries(end)) {
+      const index = (from[log] ?? 0) - 1
+      if (index >= next && !(await this.options.hasEntry({ log, index })))
+        throw new DomainError('invalid_cursor', {
+          detail:
+            'The audit log ends before this event: the store was restored to an earlier state. Read the lists, and start without an id.',
+        })
+    }
   }
 
   private start(): void {
@@ -181,19 +201,4 @@ export class LiveEvents {
     this.reportedAtMs = this.nowMs()
     this.options.log.error({ err }, 'live events could not be read; streams continue when they can')
   }
-}
-
-/**
- * A reader's position is past the end only if the store was restored to an older state. Continuing would skip the
- * entries that replace the lost ones.
- *
- * @throws DomainError invalid_cursor
- */
-function assertWithin(end: Positions, from: Positions): void {
-  for (const log in end)
-    if ((from[log] ?? 0) > (end[log] as number))
-      throw new DomainError('invalid_cursor', {
-        detail:
-          'The audit log ends before this event: the store was restored to an earlier state. Read the lists, and start without an id.',
-      })
 }

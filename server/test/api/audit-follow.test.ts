@@ -1,7 +1,13 @@
 /** The audit log oldest first, as a reader follows it: with a cursor that never ends. */
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { StoreUnavailableError } from '#server/ports/store/errors'
 import { writeLog } from '../audit-logs.js'
+import { intruderOf } from '../intruder.js'
 import { type RunningServer, runServer } from '../running-server.js'
+import { openStoreWith } from '../store-with.js'
 import { createPolicy, decide, makeKey, succeed } from './refunds.js'
 
 interface Entry {
@@ -153,5 +159,97 @@ describe('the audit log, oldest first', () => {
   it('refuses a key without the scope', async () => {
     const { key } = await makeKey(server, ['decisions:read'])
     expect(await problem('?order=asc', key)).toEqual([403, 'insufficient_scope'])
+  })
+})
+
+/** Copies the store and all that the server keeps beside it. Gives what puts both back. */
+async function copyOfAll(dataDir: string): Promise<() => Promise<void>> {
+  const folder = mkdtempSync(join(tmpdir(), 'copied-data-'))
+  cpSync(dataDir, folder, { recursive: true })
+  const putStoreBack = await intruderOf(dataDir).copyStore()
+  return async () => {
+    rmSync(dataDir, { recursive: true })
+    cpSync(folder, dataDir, { recursive: true })
+    rmSync(folder, { recursive: true })
+    await putStoreBack()
+  }
+}
+
+describe('the audit log, on a new primary of MongoDB that does not show yet what a majority has', () => {
+  /** Restarts on a store that shows entries from an index on only after the write of a `ping`. */
+  async function lagging(from: number, ping: (sound: () => Promise<void>) => Promise<void>): Promise<void> {
+    let isBehind = true
+    server = await server.restart({
+      parts: {
+        openStore: (dataDir) =>
+          openStoreWith(dataDir, (store) => ({
+            audit: {
+              read: async (log, index, ...room) => {
+                const entries = await store.audit.read(log, index, ...room)
+                return isBehind ? entries.filter((entry) => entry.index < from) : entries
+              },
+              listLogs: async () => {
+                const ends = await store.audit.listLogs()
+                return isBehind ? ends.map((end) => ({ ...end, next_index: Math.min(end.next_index, from) })) : ends
+              },
+            },
+            ping: async () => {
+              await ping(() => store.ping())
+              isBehind = false
+            },
+          })),
+      },
+    })
+  }
+
+  it('goes on behind the entries, or answers 503, and never says that they are gone', async () => {
+    await ask()
+    const { data, next_cursor } = await drain('')
+    const { index } = data.at(-1) as Entry
+    await lagging(index, () => Promise.reject(new StoreUnavailableError('There is no majority.')))
+    expect(await problem(`?order=asc&after=${next_cursor}`)).toEqual([503, 'store_unavailable'])
+    await lagging(index, (sound) => sound())
+    expect(await read('', next_cursor)).toEqual({ data: [], next_cursor })
+    server = await server.restart({ parts: {} })
+  })
+})
+
+describe('the audit log, after an older copy of the store was put back', () => {
+  /** Gives cursors behind two entries that the copy lacks, one for each start, once the store has `written` others. */
+  async function cursorsOfLostEntries(written: number): Promise<{ readonly lost: string; readonly log: string }[]> {
+    let putBack = async () => {}
+    await ask()
+    server = await server.restart({ meanwhile: async (dataDir) => void (putBack = await copyOfAll(dataDir)) })
+    await ask()
+    await ask()
+    const { data, next_cursor } = await drain('')
+    const { log } = data.at(-1) as Entry
+    const now = await read('', 'now')
+    const since = await read('&from=2099-01-01T00:00:00.000Z')
+    server = await server.restart({ meanwhile: putBack })
+    for (let i = 0; i < written; i += 1) await ask()
+    return [next_cursor, now.next_cursor, since.next_cursor].map((lost) => ({ lost, log }))
+  }
+
+  it.each([
+    ['with as many entries as were read', 2],
+    ['with more entries', 5],
+  ])('refuses the cursor of entries that are gone, %s', async (_what, written) => {
+    for (const { lost, log } of await cursorsOfLostEntries(written)) {
+      const { status, body } = await server.call('GET', `/v1/audit?order=asc&after=${lost}`)
+      expect([status, body.code]).toEqual([400, 'invalid_cursor'])
+      expect(body.detail).toContain(`of the audit log ${log} is not the one that was read`)
+      expect(body.detail).toContain('rewritten, or an older copy of the store was restored')
+    }
+    const again = await drain('')
+    expect(await read('', again.next_cursor)).toEqual({ data: [], next_cursor: again.next_cursor })
+  })
+
+  it('refuses it while there are fewer entries', async () => {
+    for (const { lost, log } of await cursorsOfLostEntries(1)) {
+      const { status, body } = await server.call('GET', `/v1/audit?order=asc&after=${lost}`)
+      expect([status, body.code]).toEqual([400, 'invalid_cursor'])
+      expect(body.detail).toMatch(new RegExp(`behind entry [0-9]+ of the audit log ${log}, which has [0-9]+ entries now`))
+    }
   })
 })

@@ -74,7 +74,7 @@ export class Audit {
    * then keep `next_cursor`: a reader that continues from there misses nothing. Ends with the signal, a `break`, or with
    * `untilEnd` when no entry is left.
    *
-   * @throws ApiError invalid_cursor when the cursor is of another server or behind entries that were lost;
+   * @throws ApiError invalid_cursor when the cursor is of another server, or the log was rewritten or restored;
    *   validation_failed, unauthorized, insufficient_scope, …
    * @throws UnavailableError when the answer is not a page, or the client is closed
    *

@@ -22,7 +22,7 @@ const CATCH_UP_MS = 3000
 const LOOK_EVERY_MS = 100
 
 export interface AuditRouteDeps extends CheckpointsDeps, EraseRequestsDeps {
-  readonly store: CheckpointsDeps['store'] & Pick<Store, 'audit'> & EraseRequestsDeps['store'] & RecordReads['store']
+  readonly store: CheckpointsDeps['store'] & Pick<Store, 'audit' | 'ping'> & EraseRequestsDeps['store'] & RecordReads['store']
   readonly cursors: Cursors
   readonly feed: {
     readonly catchUpTrees: () => Promise<void>
@@ -38,7 +38,7 @@ export function auditRoutes(deps: AuditRouteDeps) {
         assertCombination(call.query)
         const given = givenFilters({ ...filter, subject: subject ?? decision_id })
         return order === 'asc'
-          ? replyFollowed(deps.cursors, call, (start, page) => followLogs(deps.store, start, given, page))
+          ? replyFollowed(deps.cursors, call, (start, page) => followLogs(deps, start, given, page))
           : replyPage(deps.cursors, call, (page) => deps.store.audit.list(given, page))
       },
     },

@@ -179,7 +179,7 @@ export interface Store extends FeedStore {
   /** Returns a random secret of this store by name (256 bits, base64url), created at first use and then constant. */
   secret(name: string): Promise<string>
 
-  /** Resolves when the store can write. */
+  /** Resolves when the store can write. Reads after it show what was durable before it, also when the primary changes. */
   ping(): Promise<void>
   /**
    * Whether another program has written to the data since the last call, or since the store was opened. Writes during

@@ -73,8 +73,8 @@ function explained(error: unknown, { path, after }: PositionFile): unknown {
   if (!ApiError.isInstance(error) || error.code !== 'invalid_cursor' || after === null) return error
   return new CommandError(
     EXIT.usage,
-    `The server refuses the position in ${path}: ${error.message} The position is of another server, or the server lost ` +
-      'entries. The file is unchanged. To begin again, name a new file with --position, and where to begin with --from.',
+    `The server refuses the position in ${path}: ${error.message} The position is of another server, or the audit log was ` +
+      'rewritten or restored. The file is unchanged. To begin again, name a new file with --position, and where to begin with --from.',
     { cause: error },
   )
 }
