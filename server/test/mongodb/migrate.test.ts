@@ -5,10 +5,17 @@ import { until } from '@countersign/testkit'
 import { MongoClient } from 'mongodb'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, expect, it } from 'vitest'
+import { systemClock } from '#server/adapters/system-clock'
+import { typeidIds } from '#server/adapters/typeid-ids'
+import { MutationWriter } from '#server/mutation-writer'
+import type { StoredKey } from '#server/ports/store/documents'
+import { openMongoStore } from '#server/stores/mongodb/open'
+import { openSqliteStore } from '#server/stores/sqlite/open'
 import { type Answer, call, listAll } from '../process/call.js'
 import type { Child } from '../process/child.js'
 import { CHOSEN_KEY, countersign, newDirectory, ShippedServer } from '../process/shipped-server.js'
 import { Receiver } from '../process/webhook-receivers.js'
+import { keyOf, writeKeyOf } from '../store-suite/index.js'
 import { openRelay } from '../stores/mongodb/relay.js'
 import { ISSUER, newDatabase, removeReplicas } from './replicas/replicas.js'
 
@@ -199,6 +206,14 @@ it('moves everything: a server with the same DATA_DIR goes on with log, budgets,
   expect(receiver.faults).toEqual([])
   const records = await run(scene, ['audit', 'verify', '--records', '--offline', '--jwks', jwks])
   expect(records.stdout).toMatch(/^Intact/)
+  // A verifier may have read the key set before the move: it lacks the key of a server that joins.
+  const joined = await startOn({ ...scene, dataDir: newDirectory() }, { MONGODB_URL: scene.url })
+  expect((await after.call('GET', '/readyz')).body.status).toBe('ready')
+  expect((await joined.call('GET', '/readyz')).body).toMatchObject({
+    status: 'not ready',
+    detail: expect.stringContaining('may not know the signing key of this server yet'),
+  })
+  await joined.stop()
   await after.stop()
   expect(await run(scene, ['migrate', '--undo'])).toMatchObject({
     code: 1,
@@ -216,6 +231,34 @@ const contextOf = (name: string) => {
     declined: 600,
   }
   return amounts[name] === undefined ? {} : { context: { amount: amounts[name] } }
+}
+
+it('moves more expired keys than a document of MongoDB can hold, and no key is lost', async () => {
+  const scene = newScene()
+  const live = keyOf(EXPIRED_KEYS, { expires_at: '2999-01-01T00:00:00.000Z' })
+  const expired = { agents: MANY_AGENTS, expires_at: '2026-01-01T00:00:00.000Z' }
+  await writeKeys(scene, [...[...Array(EXPIRED_KEYS).keys()].map((number) => keyOf(number, expired)), live])
+  expect(await run(scene, ['migrate'])).toMatchObject({ code: 0 })
+  const store = await openMongoStore({ url: scene.url })
+  const found = await store.keys.load()
+  await store.close()
+  expect(found).toHaveLength(EXPIRED_KEYS + 1)
+  expect(found).toContainEqual(live)
+})
+
+/** Each is 60 kB large. A document of MongoDB holds 16 MiB. */
+const EXPIRED_KEYS = 300
+const MANY_AGENTS = Array.from({ length: 250 }, (_, i) => `agent:${'x'.repeat(230)}-${i}`)
+
+async function writeKeys({ dataDir }: Scene, keys: readonly StoredKey[]): Promise<void> {
+  const store = await openSqliteStore({ dataDir })
+  const writer = new MutationWriter(store, typeidIds(systemClock()), 60_000)
+  const entryOf = ({ id, created_at: at }: StoredKey) =>
+    ({ at, type: 'key.created', actor: null, subject: id, agent_id: null, data: {} }) as const
+  await Promise.all(
+    keys.map((key) => writer.write({ entry: entryOf(key), change: writeKeyOf(key), idempotency: null })),
+  )
+  await store.close()
 }
 
 it('finds a record that differs at the end, and serves nothing of it', async () => {

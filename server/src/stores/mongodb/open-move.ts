@@ -6,6 +6,7 @@ import { Database } from './connection/database.js'
 import { LogEnds } from './feed/log-ends.js'
 import { KINDS } from './moved-kinds.js'
 import { leaveLogBehind } from './records/log-document.js'
+import { markKeySetRead } from './replicas.js'
 import { KNOWN_SCHEMA, makeIndexesAndDirectories, SCHEMA, UNSERVED_SCHEMA } from './set-up.js'
 import type { MoveDocument, SchemaDocument } from './stored.js'
 
@@ -47,7 +48,10 @@ class MongoMoveTarget implements MoveTarget {
     const move: MoveDocument = { id, kind: 'underway', progress: null }
     await this.database.insertNew(this.database.meta, [{ _id: SCHEMA, version: UNSERVED_SCHEMA, move }])
     const state = await this.state()
-    if (state.kind === 'underway' && state.id === id) await makeIndexesAndDirectories(this.url)
+    if (state.kind !== 'underway' || state.id !== id) return state
+    await makeIndexesAndDirectories(this.url)
+    // Nothing tells whether verifiers have read the key set of the server on the source.
+    await markKeySetRead(this.database)
     return state
   }
 

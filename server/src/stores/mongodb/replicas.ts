@@ -10,6 +10,10 @@ const FORGOTTEN_AFTER_MS = 86_400_000
 /** Touched when a verifier reads the key set. */
 const KEY_SET = 'key_set'
 
+export function markKeySetRead(database: Database): Promise<void> {
+  return database.touch(KEY_SET)
+}
+
 export async function loadSigningKeys(database: Database, now: string): Promise<readonly PublishedSigningKey[]> {
   const nowMs = Date.parse(now)
   const found = await database.call(() =>
@@ -111,8 +115,8 @@ export class MongoReplicas implements Replicas {
     return loadSigningKeys(this.database, now)
   }
 
-  async markKeySetRead(): Promise<void> {
-    await this.database.touch(KEY_SET)
+  markKeySetRead(): Promise<void> {
+    return markKeySetRead(this.database)
   }
 
   async wasKeySetRead(): Promise<boolean> {

@@ -34,6 +34,11 @@ export function keyEntryOf(key: StoredKey): KeyEntry {
   }
 }
 
+/** Whether the key is expired or revoked. */
+function isOver({ over_at }: KeyEntry, at: string): boolean {
+  return over_at !== null && over_at <= at
+}
+
 /** The most keys that leave the directory in one write, which would otherwise become too large. */
 const MOST_OVER = 500
 
@@ -44,7 +49,7 @@ export function keysOver(
   at: string,
 ): readonly (readonly [string, KeyEntry])[] {
   return Object.entries(keys)
-    .filter(([id, { over_at }]) => id !== writtenId && over_at !== null && over_at <= at)
+    .filter(([id, entry]) => id !== writtenId && isOver(entry, at))
     .slice(0, MOST_OVER)
 }
 
@@ -89,15 +94,13 @@ export async function readRetiredKeys(
   return [...named, ...alike]
 }
 
-/** Writes keys that no process changes; revoked ones retire at once. */
+/** Writes keys that no process changes. Those that are over by now retire at once: the directory has room for live keys. */
 export async function insertKeys(database: Database, keys: readonly StoredKey[]): Promise<void> {
+  const now = new Date().toISOString()
   const entries = keys.map((key) => [key.id, keyEntryOf(key)] as const)
-  const isRevoked = new Set(keys.filter(({ revoked_at }) => revoked_at !== null).map(({ id }) => id))
-  await retireKeys(
-    database,
-    entries.filter(([id]) => isRevoked.has(id)),
-  )
-  const live = entries.filter(([id]) => !isRevoked.has(id)).map(([id, entry]) => [`keys.${id}`, entry])
+  const over = new Set(entries.filter(([, entry]) => isOver(entry, now)))
+  await retireKeys(database, [...over])
+  const live = entries.filter((entry) => !over.has(entry)).map(([id, entry]) => [`keys.${id}`, entry])
   if (live.length === 0) return
   await database.call(() => database.keyDirectory.updateOne({ _id: KEYS }, { $set: Object.fromEntries(live) }))
 }
