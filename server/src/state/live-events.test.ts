@@ -3,8 +3,8 @@ import { drawsOf, seededRandom } from '@countersign/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { DomainError } from '../domain-error.js'
 import type { LivePage, LiveSource } from '../ports/live-page.js'
-import type { StoredKey } from '../ports/store/documents.js'
 import type { LogPosition } from '../ports/store/audit.js'
+import type { StoredKey } from '../ports/store/documents.js'
 import type { Positions } from '../ports/store/feed.js'
 import { LiveEvents } from './live-events.js'
 import type { LiveFilter, LiveStream } from './live-stream.js'
@@ -554,7 +554,7 @@ describe('there are at most', () => {
   it('half of those of its creator for a key with all keys that it created', async () => {
     const made = Array.from({ length: 10 }, (_, i) => `made_${i}`)
     const lineOf = (keyId: string) => (made.includes(keyId) ? ['first', 'desk', keyId] : ['first', keyId])
-    live = new LiveEvents({ source, seal, log, lineOf })
+    live = new LiveEvents({ source, seal, log, hasEntry, lineOf })
     // Each of them may have the half of a half of a half, and of these the half itself.
     for (const keyId of made.slice(0, 4)) for (let i = 0; i < 62; i++) await open({ keyId })
     await expect(open({ keyId: 'made_0' })).rejects.toMatchObject({

@@ -219,7 +219,11 @@ describe('the audit log, after an older copy of the store was put back', () => {
   async function cursorsOfLostEntries(written: number): Promise<{ readonly lost: string; readonly log: string }[]> {
     let putBack = async () => {}
     await ask()
-    server = await server.restart({ meanwhile: async (dataDir) => void (putBack = await copyOfAll(dataDir)) })
+    server = await server.restart({
+      meanwhile: async (dataDir) => {
+        putBack = await copyOfAll(dataDir)
+      },
+    })
     await ask()
     await ask()
     const { data, next_cursor } = await drain('')
@@ -249,7 +253,9 @@ describe('the audit log, after an older copy of the store was put back', () => {
     for (const { lost, log } of await cursorsOfLostEntries(1)) {
       const { status, body } = await server.call('GET', `/v1/audit?order=asc&after=${lost}`)
       expect([status, body.code]).toEqual([400, 'invalid_cursor'])
-      expect(body.detail).toMatch(new RegExp(`behind entry [0-9]+ of the audit log ${log}, which has [0-9]+ entries now`))
+      expect(body.detail).toMatch(
+        new RegExp(`behind entry [0-9]+ of the audit log ${log}, which has [0-9]+ entries now`),
+      )
     }
   })
 })

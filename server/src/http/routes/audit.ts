@@ -22,7 +22,10 @@ const CATCH_UP_MS = 3000
 const LOOK_EVERY_MS = 100
 
 export interface AuditRouteDeps extends CheckpointsDeps, EraseRequestsDeps {
-  readonly store: CheckpointsDeps['store'] & Pick<Store, 'audit' | 'ping'> & EraseRequestsDeps['store'] & RecordReads['store']
+  readonly store: CheckpointsDeps['store'] &
+    Pick<Store, 'audit' | 'ping'> &
+    EraseRequestsDeps['store'] &
+    RecordReads['store']
   readonly cursors: Cursors
   readonly feed: {
     readonly catchUpTrees: () => Promise<void>

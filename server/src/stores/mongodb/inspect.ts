@@ -8,7 +8,8 @@ import { Database, isReplicated } from './connection/database.js'
 import { mongoFailure } from './connection/failure.js'
 import { assertFit, UnfitDatabaseError } from './connection/unfit-database.js'
 import { addressOf, readMongoUrl } from './connection/url.js'
-import { assertKnownSchema, KNOWN_SCHEMA, SCHEMA } from './set-up.js'
+import { KNOWN_SCHEMA, SCHEMA } from './schema.js'
+import { assertKnownSchema } from './set-up.js'
 import type { SchemaDocument } from './stored.js'
 
 export interface MongoInspection {

@@ -7,7 +7,8 @@ import { LogEnds } from './feed/log-ends.js'
 import { KINDS } from './moved-kinds.js'
 import { leaveLogBehind } from './records/log-document.js'
 import { markKeySetRead } from './replicas.js'
-import { KNOWN_SCHEMA, makeIndexesAndDirectories, SCHEMA, UNSERVED_SCHEMA } from './set-up.js'
+import { KNOWN_SCHEMA, SCHEMA, UNSERVED_SCHEMA } from './schema.js'
+import { makeIndexesAndDirectories } from './set-up.js'
 import type { MoveDocument, SchemaDocument } from './stored.js'
 
 /** A page of records takes longer than a commit. */

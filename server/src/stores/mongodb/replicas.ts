@@ -1,6 +1,7 @@
 import type { PublishedSigningKey, Replicas, Revision, SharedSigningKey } from '../../ports/store/replicas.js'
 import { MongoReviewSlots } from './collections/review-slots.js'
 import type { Database } from './connection/database.js'
+import { assertOwnSchema } from './schema.js'
 import { listenForSignals, sendSignal } from './signals.js'
 import type { FollowedKind, SigningKeyDocument } from './stored.js'
 
@@ -65,6 +66,7 @@ export class MongoReplicas implements Replicas {
     const [found, published] = await Promise.all([
       this.database.call(() => logs.find().project<LogChanges>({ announced: 1, underway: 1 }).toArray()),
       this.database.call(() => signingKeys.find().project<{ _id: string; rev: number }>({ rev: 1 }).toArray()),
+      assertOwnSchema(this.database),
     ])
     const textOf = (kind: FollowedKind): string | null =>
       found.some(({ underway }) => underway.includes(kind))

@@ -5,18 +5,12 @@ import { POLICIES } from './collections/policies.js'
 import { WEBHOOKS } from './collections/webhooks.js'
 import { Database } from './connection/database.js'
 import { addressOf } from './connection/url.js'
+import { freeAllReaders } from './feed/readers.js'
 import { upgradeDeliveries } from './feed/upgrade-deliveries.js'
 import { INDEXES } from './indexes.js'
+import { freeAllLogs } from './records/log-document.js'
+import { KNOWN_SCHEMA, SCHEMA } from './schema.js'
 import type { SchemaDocument } from './stored.js'
-
-/** The id of the only document of `meta`. */
-export const SCHEMA = 'schema'
-
-/** The schema version of this release: incremented by every change that an older release would misread. */
-export const KNOWN_SCHEMA = 5
-
-/** While no server may use the data: newer than any release. */
-export const UNSERVED_SCHEMA = 1_000_000_000
 
 /** Building an index of a large collection may take any time. */
 const AS_LONG_AS_IT_TAKES = 0
@@ -35,13 +29,27 @@ export async function setUp(url: string): Promise<void> {
     await database.insertNew(database.meta, [{ _id: SCHEMA, version: KNOWN_SCHEMA }])
     // Another process may have been first.
     await assertNotNewer(database, url)
+    await raiseSchema(database)
     await upgradeDeliveries(database)
-    const isOlder = { _id: SCHEMA, version: { $lt: KNOWN_SCHEMA } }
-    await database.call(() => database.meta.updateOne(isOlder, { $set: { version: KNOWN_SCHEMA } }))
     await makeDirectories(database)
   } finally {
     await database.close()
   }
+}
+
+/**
+ * Raises the schema version, and ends what open servers of older releases have under way. They look at the version before
+ * they take a log or a reader again: so from then on they write no record. If this is interrupted, the next start ends it.
+ */
+async function raiseSchema(database: Database): Promise<void> {
+  const { meta } = database
+  const isOlder = { _id: SCHEMA, version: { $lt: KNOWN_SCHEMA } }
+  await database.call(() => meta.updateOne(isOlder, { $set: { version: KNOWN_SCHEMA, is_raised: true } }))
+  const isRaised = { _id: SCHEMA, version: KNOWN_SCHEMA, is_raised: true } as const
+  if ((await database.call(() => meta.findOne(isRaised))) === null) return
+  await freeAllLogs(database)
+  await freeAllReaders(database)
+  await database.call(() => meta.updateOne(isRaised, { $unset: { is_raised: 1 } }))
 }
 
 /** Creates what an empty database lacks for the records that move to it. */

@@ -304,6 +304,8 @@ export interface SigningKeyDocument {
 export interface SchemaDocument {
   _id: string
   readonly version: number
+  /** Servers of older releases may still have something under way. */
+  readonly is_raised?: true
   /** Absent where the data did not move here. */
   readonly move?: MoveDocument
 }

@@ -80,6 +80,7 @@ class Connection {
   /** By collection. */
   readonly #finders = new Map<unknown, Batches<string, unknown>>()
   #isClosed = false
+  #retired: StoreUnavailableError | null = null
   #running = 0
   #wakeIdle: (() => void) | null = null
 
@@ -214,7 +215,14 @@ class Connection {
     return this.call(() => isReplicated(this.client))
   }
 
+  /** From now on every call is refused for this reason. Returns it. */
+  retire(reason: StoreUnavailableError): StoreUnavailableError {
+    this.#retired ??= reason
+    return reason
+  }
+
   assertOpen(): void {
+    if (this.#retired !== null) throw this.#retired
     if (this.#isClosed) throw new StoreUnavailableError('The store is closed.')
   }
 

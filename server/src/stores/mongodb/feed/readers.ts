@@ -3,6 +3,7 @@ import { StoreUnavailableError } from '../../../ports/store/errors.js'
 import type { FeedBatch, HeldReader, ReaderStore } from '../../../ports/store/feed.js'
 import type { MovedReader } from '../../../ports/store/move.js'
 import type { Database } from '../connection/database.js'
+import { assertOwnSchema } from '../schema.js'
 import type { ReaderDocument } from '../stored.js'
 import { orderOf, writeCounts } from './counts.js'
 import { addDeliveries } from './deliveries.js'
@@ -31,6 +32,7 @@ export class Readers implements ReaderStore {
   async hold(name: string, holder: string, forMs: number): Promise<HeldReader | null> {
     for (;;) {
       const found = await this.#find(name)
+      await assertOwnSchema(this.database)
       // Read afterwards, so that a write of another process is not in the future.
       const nowMs = this.nowMs()
       if (found === null) {
@@ -178,6 +180,12 @@ function newReader(name: string): ReaderDocument {
 function heldReaderOf({ _id, document }: ReaderDocument, fence: number): HeldReader {
   const saved: SavedReader | null = document === null ? null : JSON.parse(document)
   return { name: _id, fence, positions: saved?.positions ?? null, state: saved?.state ?? {} }
+}
+
+/** Takes all readers from their holders. */
+export async function freeAllReaders(database: Database): Promise<void> {
+  const free = { $inc: { fence: 1 }, $set: { holder: null, until_ms: 0 } }
+  await database.call(() => database.readers.updateMany({}, free))
 }
 
 /** Writes readers that no process holds. */

@@ -72,3 +72,9 @@ export async function takeLog(
   const { matchedCount } = await database.call(() => database.logs.updateOne({ _id, epoch, rev }, { $set }))
   return matchedCount === 1 ? { ...log, ...$set } : null
 }
+
+/** Takes all logs from their writers, and leaves them to the processes that open one next. */
+export async function freeAllLogs(database: Database): Promise<void> {
+  const free = { $inc: { epoch: 1, rev: 1 }, $set: { holder: null, until_ms: 0 } }
+  await database.call(() => database.logs.updateMany({}, free))
+}

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { StoreUnavailableError } from '../../../ports/store/errors.js'
 import type { Database } from '../connection/database.js'
+import { assertOwnSchema } from '../schema.js'
 import { sendSignal } from '../signals.js'
 import type { Intent, LogDocument } from '../stored.js'
 import { type Followers, finishGroup } from './finish-group.js'
@@ -144,6 +145,7 @@ export class Log {
     for (;;) {
       const nowMs = this.nowMs()
       const found = (await this.database.call(() => logs.findOne({ holder }))) ?? (await this.#findFree())
+      await assertOwnSchema(this.database)
       const until_ms = heldUntil(nowMs)
       if (found === null) {
         await this.database.insertNew(logs, [newLog(holder, until_ms)])
