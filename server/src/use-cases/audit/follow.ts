@@ -12,7 +12,7 @@ export interface FollowDeps {
 }
 
 /** How far a log was read. */
-export interface LogPlace {
+interface LogPlace {
   /** The index behind the last entry that was read. */
   readonly next_index: number
   /** The beginning of that entry's leaf hash: another entry at its index tells that the log is not the one that was read. */
