@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
+import { outerImports } from '@countersign/testkit'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -190,6 +191,23 @@ describe('in a clean folder', () => {
     expect(texts.length - programs.length).toBe(1)
     expect(programs.length).toBeGreaterThan(published.length + 2)
   }, 120_000)
+
+  it.each(cases)(
+    'declarations name nothing that npm does not install with their package: %s',
+    async (name, { manifest }) => {
+      const known = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies, [name]: '' })
+      const entries = Object.values((manifest.exports ?? {}) as Record<string, { readonly types?: string }>)
+      for (const { types } of entries) {
+        if (types === undefined) continue
+        const named = await outerImports(join(project, 'node_modules', name, types))
+        const packages = named.filter((id) => !id.startsWith('node:')).map((id) => /^(@[^/]+\/)?[^/]+/.exec(id)?.[0])
+        expect(
+          packages.filter((one) => !known.includes(one ?? '')),
+          `${name} ${types}`,
+        ).toEqual([])
+      }
+    },
+  )
 
   it('each package does what its README says', async () => {
     const server = await serveIn(project, join(project, 'node_modules', '.bin', 'countersign'), [])

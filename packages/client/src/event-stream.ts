@@ -25,13 +25,14 @@ const PATIENT_MS = 10_000
 /** How many past events are recognized. A server that resumes too early repeats the last few. */
 const KNOWN_COUNT = 1_000
 const EVENT_ID = /^[\x21-\x7e]{1,8192}$/
-/** Whether a value can be sent as an id to resume from. */
+/** @internal Whether a value can be sent as an id to resume from. */
 export function isEventId(value: unknown): value is string {
   return typeof value === 'string' && EVENT_ID.test(value)
 }
 
 type EventFilters = NonNullable<Given<'events.stream'>['query']>
 
+/** @internal A stream of events that continues after lost connections. */
 export class EventStream {
   readonly #requester: StreamRequester
   readonly #filters: EventFilters

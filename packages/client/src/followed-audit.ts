@@ -50,7 +50,7 @@ export interface FollowOptions {
 /** How often a reader that has everything looks for more. */
 const LOOK_EVERY_MS = 1_000
 
-/** @throws TypeError for an unknown option; nothing is sent before the first page is requested */
+/** @internal @throws TypeError for an unknown option; nothing is sent before the first page is requested */
 export async function* followAudit(
   requester: StreamRequester,
   { after, ...filters }: AuditFollowQuery,

@@ -1,4 +1,5 @@
 export { freePort } from './free-port.js'
+export { outerImports } from './outer-imports.js'
 export { SEED, seededRandom } from './seeded-random.js'
 export { drawsOf, stress } from './stress.js'
 export {
