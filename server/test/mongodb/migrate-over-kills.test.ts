@@ -125,6 +125,6 @@ it('ends with equal balances, proofs and answers to repeated calls', async () =>
   const verified = countersign(['audit', 'verify', '--records', '--offline', '--jwks', jwks], {
     env: { DATA_DIR: dataDir, MONGODB_URL: url },
   })
-  await verified.end(600_000)
+  await verified.end(3_600_000)
   expect(verified.stdout).toMatch(/^Intact/)
 })
