@@ -78,6 +78,8 @@ export const NOT_ON_MONGODB = [
 export const ONLY_IN_TORTURE_ON_MONGODB = [
   'server/test/api/audit-records-places.slow.test.ts',
   'server/test/api/audit-records-upgrade.slow.test.ts',
+  'server/test/api/damaged-sweeps.slow.test.ts',
+  'server/test/api/long-calls.slow.test.ts',
   'server/test/api/many-budgets.slow.test.ts',
   'server/test/api/pagination.slow.test.ts',
   'server/test/api/request-retention.slow.test.ts',

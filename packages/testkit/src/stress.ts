@@ -54,7 +54,7 @@ const SIZES = {
   store_cases_for_each_on_ferretdb: { ci: 3, full: 1 },
   /** Of how many edits in the tables of docs/security.md one is made. Commands look for each, which takes seconds. */
   edits_for_each: { ci: 2, full: 1 },
-  edits_for_each_on_mongodb: { ci: 4, full: 1 },
+  edits_for_each_on_mongodb: { ci: 8, full: 1 },
   /** Times that a primary steps down under load in each of four ways. */
   step_downs: { ci: 1, full: 30 },
   /** Decisions that callers of several replicas ask for while they race for one budget. */
