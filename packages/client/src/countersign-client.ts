@@ -15,7 +15,6 @@ import type { GuardRun, PermittedRun } from './enforcement/running/guard-run.js'
 import type { RunContext } from './enforcement/running/run-context.js'
 import type { SharedDecision } from './enforcement/running/shared-decision.js'
 import { SettlementQueue } from './enforcement/settling/settlement-queue.js'
-import type { ReceivedEvent } from './event-stream.js'
 import { HASHED_NAMES } from './hashed-names.js'
 import { knownOptions, OPTION_OWNERS } from './known-options.js'
 import { answerOf, callOf } from './operation.js'
@@ -27,6 +26,7 @@ import {
   resolveOptions,
   type Settings,
 } from './options.js'
+import type { ReceivedEvent } from './received-event.js'
 import { Agents } from './resources/agents.js'
 import { Audit } from './resources/audit.js'
 import { Budgets } from './resources/budgets.js'

@@ -7,16 +7,10 @@ import { UnavailableError } from './errors/unavailable-error.js'
 import { EventStreamParser, EventTooLarge, type ServerSentEvent } from './event-stream-parser.js'
 import { callOf, type Given } from './operation.js'
 import type { CallSignal } from './options.js'
+import type { ReceivedEvent } from './received-event.js'
 import type { Lasting } from './requester.js'
 import { isPassing, reconnectDelayMs } from './retry.js'
 import type { StreamRequester } from './stream-requester.js'
-import type { LiveEvent } from './wire.js'
-
-/** An event with its position in the stream. */
-export interface ReceivedEvent extends LiveEvent {
-  /** For `lastEventId`. */
-  readonly id: string
-}
 
 /** The server sends a heartbeat every 15 s. */
 const SILENCE_MS = 45_000
@@ -25,14 +19,14 @@ const PATIENT_MS = 10_000
 /** How many past events are recognized. A server that resumes too early repeats the last few. */
 const KNOWN_COUNT = 1_000
 const EVENT_ID = /^[\x21-\x7e]{1,8192}$/
-/** @internal Whether a value can be sent as an id to resume from. */
+/** Whether a value can be sent as an id to resume from. */
 export function isEventId(value: unknown): value is string {
   return typeof value === 'string' && EVENT_ID.test(value)
 }
 
 type EventFilters = NonNullable<Given<'events.stream'>['query']>
 
-/** @internal A stream of events that continues after lost connections. */
+/** A stream of events that continues after lost connections. */
 export class EventStream {
   readonly #requester: StreamRequester
   readonly #filters: EventFilters

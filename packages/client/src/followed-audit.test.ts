@@ -7,7 +7,8 @@ import {
   startStubDecisionPoint,
 } from '@countersign/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type AuditFollowQuery, followAudit } from './followed-audit.js'
+import type { AuditFollowQuery } from './follow-options.js'
+import { followAudit } from './followed-audit.js'
 import { HASHED_NAMES } from './hashed-names.js'
 import { openNodeTransport } from './node-transport.js'
 import { resolveOptions } from './options.js'

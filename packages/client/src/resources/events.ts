@@ -1,6 +1,7 @@
-import { EventStream, isEventId, type ReceivedEvent } from '../event-stream.js'
+import { EventStream, isEventId } from '../event-stream.js'
 import { knownOptions } from '../known-options.js'
 import type { CallSignal } from '../options.js'
+import type { ReceivedEvent } from '../received-event.js'
 import type { StreamRequester } from '../stream-requester.js'
 import type { DecisionStatus, Effect, LiveType } from '../wire.js'
 
