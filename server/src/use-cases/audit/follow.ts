@@ -39,9 +39,9 @@ const CHUNK = 200
 const READ_MS = 2000
 
 /**
- * Reads the entries of all logs after these places, oldest first; in each log in order and without a gap. A place in each
- * log is what makes it complete: an entry that becomes durable late, or a log that begins later, is behind the place in
- * its own log, however far others are. A page may be short or empty although more entries follow.
+ * Reads the entries of all logs after these places, oldest first; in each log in order and without a gap. Each log has its
+ * own position, so that the reader misses no entry: neither one that becomes durable late nor one in a new log. A page may
+ * be short or empty although more entries follow.
  *
  * @throws DomainError invalid_cursor: a log ends before its place, or has another entry there
  * @throws DomainError store_unavailable: an entry is missing, so what follows it cannot be read in order
