@@ -14,26 +14,45 @@ const START_MS = 60_000
 const AUTHORIZED = { authorization: `Bearer ${KEY}` }
 
 /**
- * Starts those that there are; `children` gets their processes, whose end is the caller's.
+ * Starts those that there are; `children` gets their processes, whose end is the caller's. `callOf` tells what a request is for
+ * them, and `needle` is in an answer that allows it.
  *
- * @returns {Promise<{ open: { name: string, server: object, asks: { requests: string[], needle: string } }[], absent: string[] }>}
+ * @typedef {{ name: string, server: { port: number, pid: number }, callOf: (request) => { path: string, body: object }, needle: string }} Peer
+ * @returns {Promise<{ open: Peer[], absent: string[] }>}
  */
-export async function openPeers(directory, children) {
+export async function openPeers(directory, children, names = Object.keys(PEERS)) {
   const peers = { open: [], absent: [] }
-  for (const [name, { command, start }] of Object.entries(PEERS)) {
+  for (const name of names) {
+    const { command, start, options } = PEERS[name]
     const program = onPath(command)
     if (program === null) {
       peers.absent.push(name)
       continue
     }
-    const folder = join(directory, command)
+    const folder = join(directory, name)
     mkdirSync(folder)
-    peers.open.push({ name, ...(await start(program, folder, children)) })
+    peers.open.push({ name, ...(await start(program, folder, children, options)) })
   }
   return peers
 }
 
-const PEERS = { OPA: { command: 'opa', start: startOpa }, OpenFGA: { command: 'openfga', start: startOpenFga } }
+const PEERS = {
+  OPA: { command: 'opa', start: startOpa, options: ['--set=decision_logs.console=true'] },
+  'OPA, no decision log': { command: 'opa', start: startOpa, options: [] },
+  OpenFGA: { command: 'openfga', start: startOpenFga },
+}
+
+/** The requests as bytes for a peer. */
+export function bytesFor({ server, callOf }, asked) {
+  return asked.map((request) => {
+    const { path, body } = callOf(request)
+    const text = JSON.stringify(body)
+    return (
+      `POST ${path} HTTP/1.1\r\naccept: application/json\r\nauthorization: Bearer ${KEY}\r\ncontent-type: application/json\r\n` +
+      `Host: 127.0.0.1:${server.port}\r\nConnection: keep-alive\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
+    )
+  })
+}
 
 function onPath(command) {
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
@@ -48,8 +67,8 @@ function onPath(command) {
   return null
 }
 
-/** A token for each request, and a log of decisions on standard output, which is a file. */
-async function startOpa(program, folder, children) {
+/** A token for each request. What it says on standard output, such as its log of decisions, goes to a file. */
+async function startOpa(program, folder, children, options) {
   const rego = `package countersign
 
 import rego.v1
@@ -87,22 +106,15 @@ allow if input.identity == data.token
   const port = await freePort()
   const server = started(program, folder, children, [
     ...['run', '--server', '--addr', `127.0.0.1:${port}`, '--authentication=token', '--authorization=basic'],
-    ...[
-      '--set=decision_logs.console=true',
-      '--log-level=error',
-      '--skip-version-check',
-      'allow.rego',
-      'authz.rego',
-      'data.json',
-    ],
+    ...[...options, '--log-level=error', '--skip-version-check', 'allow.rego', 'authz.rego', 'data.json'],
   ])
-  await answers(server, `http://127.0.0.1:${port}/v1/data/countersign/allow`, {
+  const path = '/v1/data/countersign/allow'
+  await answers(server, `http://127.0.0.1:${port}${path}`, {
     method: 'POST',
     headers: AUTHORIZED,
     body: JSON.stringify({ input: requests[0] }),
   })
-  const asked = requests.map((request) => bytesOf(port, '/v1/data/countersign/allow', { input: request }))
-  return { server: { ...server, port }, asks: { requests: asked, needle: '"result":true' } }
+  return { server: { ...server, port }, callOf: (input) => ({ path, body: { input } }), needle: '"result":true' }
 }
 
 /** A preshared key, and a store in memory. An agent may take an action under a condition on the amount and its currency. */
@@ -136,11 +148,11 @@ async function startOpenFga(program, folder, children) {
   )
   while (tuples.length > 0)
     await post(`/${id}/write`, { writes: { tuple_keys: tuples.splice(0, 100) }, authorization_model_id })
-  const asked = requests.map(({ agent_id, action, context }) => {
+  const callOf = ({ agent_id, action, context }) => {
     const tuple_key = { user: agent_id, relation: 'can_take', object: `action:${action}` }
-    return bytesOf(port, `/stores/${id}/check`, { tuple_key, authorization_model_id, context })
-  })
-  return { server: { ...server, port }, asks: { requests: asked, needle: '"allowed":true' } }
+    return { path: `/stores/${id}/check`, body: { tuple_key, authorization_model_id, context } }
+  }
+  return { server: { ...server, port }, callOf, needle: '"allowed":true' }
 }
 
 const MODEL = {
@@ -188,14 +200,6 @@ async function answers({ child }, url, init) {
       throw new Error(`${child.spawnfile} did not start: ${res?.status}`)
     }
   }
-}
-
-function bytesOf(port, path, body) {
-  const text = JSON.stringify(body)
-  return (
-    `POST ${path} HTTP/1.1\r\naccept: application/json\r\nauthorization: Bearer ${KEY}\r\ncontent-type: application/json\r\n` +
-    `Host: 127.0.0.1:${port}\r\nConnection: keep-alive\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
-  )
 }
 
 function freePort() {

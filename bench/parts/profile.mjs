@@ -1,43 +1,44 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { namesThreads } from './cpu.mjs'
 import { printTable } from './table.mjs'
 
 const PROFILER = new URL('profiler.mjs', import.meta.url).href
-const MAIN = '0.cpuprofile'
+const ENDING = '.cpuprofile'
 const SHOWN = 25
 const WRITTEN_MS = 10_000
 
 /** Settings of a server that is to be profiled into the folder. */
 export function profilerFlags(folder) {
   mkdirSync(folder, { recursive: true })
-  return { NODE_OPTIONS: `--import ${PROFILER}`, PROFILES: folder }
+  return { NODE_OPTIONS: `${namesThreads.NODE_OPTIONS} --import ${PROFILER}`, PROFILES: folder }
 }
 
 /** Profiles a server that has these settings while it is measured, moves what it wrote, and prints where the time went. */
 export async function profiled(pid, folder, into, measure) {
   process.kill(pid, 'SIGUSR2')
-  const { answers, mainUs, allUs, othersUs } = await measure()
+  const { answers, allUs, threadsUs } = await measure()
   process.kill(pid, 'SIGUSR2')
   mkdirSync(into, { recursive: true })
   const names = await written(folder)
   for (const name of names) renameSync(join(folder, name), join(into, name))
-  // The thread of the store is busier than those that sign, those that compile and collect garbage, and the profiler's own two.
-  const [storeUs, ...nativeUs] = othersUs
-  const native = nativeUs.filter((us) => us >= 1).map((us) => us.toFixed(0))
+  const threads = [...threadsUs].toSorted(([, one], [, other]) => other - one)
   console.log(
-    `\n=== ${into}: ${answers} requests; CPU us each: ${allUs.toFixed(0)} in all, ${mainUs.toFixed(0)} main, ` +
-      `${storeUs.toFixed(0)} store, without JavaScript ${native.join(' + ')}`,
+    `\n=== ${into}: ${answers} requests; CPU us each: ${allUs.toFixed(0)} in all, ` +
+      `${threads.map(([thread, us]) => `${thread} ${us.toFixed(0)}`).join(', ')}`,
   )
-  for (const name of names)
-    print(name, JSON.parse(readFileSync(join(into, name), 'utf8')), name === MAIN ? mainUs : storeUs)
+  for (const name of names) {
+    const thread = name.slice(0, -ENDING.length)
+    print(thread, JSON.parse(readFileSync(join(into, name), 'utf8')), threadsUs.get(thread) ?? 0)
+  }
 }
 
-/** The names of the profiles, once there is one of each of the two threads: the main one and that of the store. */
+/** The names of the profiles, once each thread has written the one that it began. */
 async function written(folder) {
   for (const until = performance.now() + WRITTEN_MS; performance.now() < until; await pause(50)) {
-    const names = readdirSync(folder).filter((name) => name.endsWith('.cpuprofile'))
-    if (names.length >= 2) return names.toSorted()
+    const names = readdirSync(folder).filter((name) => name.includes(ENDING))
+    if (names.length > 0 && names.every((name) => name.endsWith(ENDING))) return names.toSorted()
   }
   throw new Error('The server wrote no profiles.')
 }
@@ -46,7 +47,7 @@ async function written(folder) {
  * Prints microseconds on the CPU a request, of the functions that took most themselves, and of files. A profile has the time that
  * went by, in which a thread also waits for a CPU: its shares are taken of the time on the CPU.
  */
-function print(name, { nodes, samples, timeDeltas }, onCpuUs) {
+function print(thread, { nodes, samples, timeDeltas }, onCpuUs) {
   const parents = new Map(nodes.flatMap(({ id, children = [] }) => children.map((child) => [child, id])))
   const byId = new Map(nodes.map((node) => [node.id, node.callFrame]))
   const isOfProfiler = (id) => {
@@ -70,11 +71,10 @@ function print(name, { nodes, samples, timeDeltas }, onCpuUs) {
       .toSorted(([, one], [, other]) => other - one)
       .slice(0, SHOWN)
       .map(([key, time]) => [key, ((onCpuUs * time) / all).toFixed(1)])
-  const thread = name === MAIN ? 'main thread' : 'thread of the store'
   console.log('')
-  printTable([`${thread}, by function`, 'us/request'], rows(functions))
+  printTable([`thread: ${thread}, by function`, 'us/request'], rows(functions))
   console.log('')
-  printTable([`${thread}, by file`, 'us/request'], rows(files))
+  printTable([`thread: ${thread}, by file`, 'us/request'], rows(files))
 }
 
 /** Short enough for a line: the path below the folder of the packages, or the name of a module of Node. */

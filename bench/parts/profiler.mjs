@@ -1,11 +1,11 @@
 /**
- * Loaded into a server with `--import`: each SIGUSR2 starts profiles of all its threads that run JavaScript, or stops them and
- * writes them into PROFILES as `<thread>.cpuprofile`, 0 being the main thread.
+ * Loaded into a server that names its threads, with `--import`: each SIGUSR2 starts profiles of all its threads that run JavaScript,
+ * or stops them and writes them into PROFILES as `<name of the thread>.cpuprofile`. Linux.
  */
-import { renameSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector'
 import { join } from 'node:path'
-import { isMainThread, threadId } from 'node:worker_threads'
+import { isMainThread } from 'node:worker_threads'
 
 const INTERVAL_US = 200
 
@@ -15,7 +15,12 @@ let runs = false
 
 function toggle() {
   runs = !runs
+  const thread = isMainThread ? 'main' : readFileSync('/proc/thread-self/comm', 'utf8').trim()
+  const path = join(process.env.PROFILES, `${thread}.cpuprofile`)
+  const part = `${path}.part`
   if (runs) {
+    // Says that a profile is to come.
+    writeFileSync(part, '')
     session.post('Profiler.enable')
     session.post('Profiler.setSamplingInterval', { interval: INTERVAL_US })
     session.post('Profiler.start')
@@ -23,9 +28,8 @@ function toggle() {
   }
   session.post('Profiler.stop', (error, result) => {
     if (error !== null) throw error
-    const path = join(process.env.PROFILES, `${threadId}.cpuprofile`)
-    writeFileSync(`${path}.part`, JSON.stringify(result.profile))
-    renameSync(`${path}.part`, path)
+    writeFileSync(part, JSON.stringify(result.profile))
+    renameSync(part, path)
   })
 }
 
