@@ -21,7 +21,7 @@ import { bytesFor, openPeers } from './parts/peers.mjs'
 import { profiled, profilerFlags } from './parts/profile.mjs'
 import { POLICIES, policies, requests } from './parts/question.mjs'
 import { bytesOfClient } from './parts/sdk-request.mjs'
-import { KEY, startServer } from './parts/server.mjs'
+import { KEY, startServer, writePolicies } from './parts/server.mjs'
 import { printTable } from './parts/table.mjs'
 
 const ROUNDS = Number(process.env.ROUNDS ?? 5)
@@ -80,17 +80,7 @@ async function startOurs(name, members, env = namesThreads) {
   mkdirSync(folder)
   const server = await startServer(folder, env)
   children.push(server.child)
-  const headers = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' }
-  const left = policies(members)
-  const write = async () => {
-    for (let policy = left.pop(); policy !== undefined; policy = left.pop()) {
-      const url = `http://127.0.0.1:${server.port}/v1/policies`
-      const res = await fetch(url, { method: 'POST', headers, body: JSON.stringify(policy) })
-      if (res.status !== 201) throw new Error(await res.text())
-      await res.arrayBuffer()
-    }
-  }
-  await Promise.all(Array.from({ length: 16 }, write))
+  await writePolicies(server.port, policies(members))
   return { ...server, isOfNode: true }
 }
 

@@ -45,3 +45,18 @@ export async function startServer(directory, env = {}, checkout = CHECKOUT) {
     await pause(20)
   }
 }
+
+/** Gives a server its policies, several at a time. */
+export async function writePolicies(port, policies) {
+  const headers = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' }
+  const left = [...policies]
+  const write = async () => {
+    for (let policy = left.pop(); policy !== undefined; policy = left.pop()) {
+      const url = `http://127.0.0.1:${port}/v1/policies`
+      const res = await fetch(url, { method: 'POST', headers, body: JSON.stringify(policy) })
+      if (res.status !== 201) throw new Error(await res.text())
+      await res.arrayBuffer()
+    }
+  }
+  await Promise.all(Array.from({ length: 16 }, write))
+}
