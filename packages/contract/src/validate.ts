@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { certainlyValid, UNSURE } from './certainly-valid.js'
 import { countingFaults } from './fault-count.js'
 import { isJsonObject } from './json.js'
 import { LIMITS } from './limits.js'
@@ -100,6 +101,8 @@ function sorted(details: ReadonlyMap<string, string>): FieldError[] {
  */
 export function validate<Schema extends z.ZodType>(schema: Schema, value: unknown): Validation<z.output<Schema>> {
   if (!isJsonObject(value)) return { ok: false, errors: [{ pointer: '', detail: 'must be an object' }] }
+  const certain = certainlyValid(schema, value)
+  if (certain !== UNSURE) return { ok: true, value: certain as z.output<Schema> }
   const details = new Map<string, string>()
   const note = (path: readonly PropertyKey[], detail: string) => {
     const pointer = toPointer(path)
