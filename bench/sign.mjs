@@ -1,10 +1,9 @@
 /**
- * Signing a permit: our mint on this thread and on the thread pool, and our signer with a thread of its own, against jose's SignJWT.
+ * Signing a permit: our mint on this thread and on the thread pool, against jose's SignJWT.
  * The cases take turns, and ratios are taken inside a round, so that a busy machine slows all of them alike.
  * Run: node bench/sign.mjs
  */
 import { exportSigningKey, generateSigningKey, mintPermit, mintPermitSync } from '@countersign/permit'
-import { PermitSigner } from '@countersign/permit/signer'
 import { importJWK, SignJWT } from 'jose'
 
 const ROUNDS = 7
@@ -28,7 +27,6 @@ const claims = {
   request_hash: 'x'.repeat(43),
   audit: { log: 'a1', index: 12, leaf: 'x'.repeat(43) },
 }
-const signer = new PermitSigner()
 const signByJose = () => new SignJWT(claims).setProtectedHeader(header).sign(cryptoKey)
 
 const CASES = [
@@ -39,12 +37,6 @@ const CASES = [
     name: 'mintPermit, 32 in flight',
     inFlight: 32,
     sign: () => mintPermit(key, claims),
-    against: 'jose SignJWT, 32 in flight',
-  },
-  {
-    name: 'PermitSigner, 32 in flight',
-    inFlight: 32,
-    sign: () => signer.sign(key, claims),
     against: 'jose SignJWT, 32 in flight',
   },
   { name: 'jose SignJWT, 32 in flight', inFlight: 32, sign: signByJose, against: 'jose SignJWT, 32 in flight' },

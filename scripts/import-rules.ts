@@ -41,10 +41,6 @@ const STORES = [
 export const IMPORT_RULES: readonly ImportRule[] = [
   { area: 'packages/contract', mayImport: ['zod'] },
   { area: 'packages/engine', mayImport: ['@countersign/contract'] },
-  {
-    area: 'packages/permit/src/signer',
-    mayImport: ['packages/permit', '@countersign/contract', 'node:crypto', 'node:worker_threads'],
-  },
   { area: 'packages/permit', mayImport: ['@countersign/contract', 'node:crypto', 'jose'] },
   { area: 'packages/audit-log/src/sha256', mayImport: ['packages/audit-log', '@noble/hashes', 'node:crypto'] },
   { area: 'packages/audit-log', mayImport: ['@countersign/contract', '#sha256'] },

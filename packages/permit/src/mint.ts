@@ -24,8 +24,8 @@ export function mintPermit(key: SigningKey, claims: PermitClaims): Promise<strin
 }
 
 /**
- * Signs a permit on the calling thread: returns the same token as `mintPermit`, sooner when nothing else waits for the
- * thread.
+ * Signs a permit on the calling thread: returns the same token as `mintPermit`, in less CPU
+ * time.
  *
  * @throws TypeError as `mintPermit` does
  */
@@ -34,8 +34,8 @@ export function mintPermitSync(key: SigningKey, claims: PermitClaims): string {
   return `${unsigned}.${signatureOf(key.privateKey, unsigned)}`
 }
 
-/** Returns the last part of a permit, in base64url. Does not check claims. */
-export function signatureOf(privateKey: KeyObject, unsigned: string): string {
+/** Returns the last part of a permit, in base64url. */
+function signatureOf(privateKey: KeyObject, unsigned: string): string {
   return sign(null, Buffer.from(unsigned, 'ascii'), privateKey).toString('base64url')
 }
 
@@ -46,7 +46,7 @@ const headerSegments = new WeakMap<SigningKey, string>()
  *
  * @throws TypeError as `mintPermit` does
  */
-export function unsignedPermit(key: SigningKey, claims: PermitClaims): string {
+function unsignedPermit(key: SigningKey, claims: PermitClaims): string {
   assertMintable(claims)
   let header = headerSegments.get(key)
   if (header === undefined) {

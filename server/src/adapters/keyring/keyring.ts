@@ -1,8 +1,13 @@
 import { sign } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { importSigningKey, type PermitClaims, type PublicKeySet, type SigningKey } from '@countersign/permit'
-import { PermitSigner } from '@countersign/permit/signer'
+import {
+  importSigningKey,
+  mintPermitSync,
+  type PermitClaims,
+  type PublicKeySet,
+  type SigningKey,
+} from '@countersign/permit'
 import { type Poll, poll } from '../../concurrency/poll.js'
 import { SerialQueue } from '../../concurrency/serial-queue.js'
 import { whileLocked } from '../../durable-files/file-lock.js'
@@ -84,7 +89,6 @@ export class Keyring implements Signer {
   private beside: Omit<KeyFile, 'keys'>
   private active: SigningKey
   private readonly queue = new SerialQueue()
-  private readonly signer = new PermitSigner()
   private watcher: Poll | undefined
 
   /** Use `openKeyring` or `findKeyring`. */
@@ -98,8 +102,8 @@ export class Keyring implements Signer {
     this.active = activeKey(keys)
   }
 
-  sign(claims: PermitClaims): Promise<string> {
-    return this.signer.sign(this.active, claims)
+  async sign(claims: PermitClaims): Promise<string> {
+    return mintPermitSync(this.active, claims)
   }
 
   async signText(text: string): Promise<TextSignature> {
@@ -204,10 +208,9 @@ export class Keyring implements Signer {
     this.watcher = poll(reloadAndReport, { everyMs: intervalMs, onError: reportOnce })
   }
 
-  /** Stops watching, once the poll in progress has ended. Ends the thread that signs. */
+  /** Stops watching, once the poll in progress has ended. */
   async close(): Promise<void> {
     await this.watcher?.stop()
-    await this.signer.close()
   }
 
   /** Changes the keys in the file, under its lock. */
