@@ -11,6 +11,7 @@ import type { DataDirectory } from './data-directory.js'
 import { Connection } from './driver.js'
 import { couldNotRead, SqliteFeedStore } from './feed-store.js'
 import { groupText } from './group-text.js'
+import { KnownNames } from './known-names.js'
 import { SqliteLedger } from './ledger.js'
 import { countRecords, findLogEnd, READ_ALL } from './move-source.js'
 import { markClosed } from './page-sums.js'
@@ -32,6 +33,9 @@ import { findMoveNote } from './tables/move-note.js'
 import { Wiping } from './wipe/wiping.js'
 import { Writer } from './writer.js'
 import type { Ask, Committed, WriterTasks } from './writer-tasks.js'
+
+/** A page takes a few milliseconds of the calling thread. */
+const NAMES_PER_PAGE = 200
 
 /**
  * The writer's thread writes, and a connection here reads. When the writer has failed, the next call that needs one
@@ -61,8 +65,16 @@ export class SqliteStore extends SqliteFeedStore implements Store {
     ...this.reads({ load: loadKeys, loadUses: loadKeyUses }),
     saveUses: (uses) => this.#ask('saveKeyUses', uses),
   }
+  readonly #names = new KnownNames({
+    // The writer does its tasks in their order.
+    settled: () => this.#ask('dataVersion'),
+    read: (after) => this.#read(READ_ALL.idempotency_keys, [{ limit: NAMES_PER_PAGE, after }]),
+  })
   readonly idempotency: IdempotencyStore = {
-    ...this.reads({ get: findIdempotency }),
+    get: async (name, now) => {
+      this.#assertOpen()
+      return this.#names.isCertainlyNew(name) ? null : this.#read(findIdempotency, [name, now])
+    },
     purge: (now) => this.#ask('purgeIdempotency', now),
   }
   readonly move: MoveSource = {
@@ -109,6 +121,7 @@ export class SqliteStore extends SqliteFeedStore implements Store {
     this.#assertOpen()
     if (this.#logWriter !== this.#writer) throw new StoreUnavailableError('The audit log must be opened first.')
     this.ledger.expect(mutations)
+    for (const { idempotency } of mutations) if (idempotency !== null) this.#names.add(idempotency)
     const { accounts, ...result } = await this.#tryCommit(mutations)
     this.ledger.takeOver(mutations.slice(0, result.written), accounts)
     return result
@@ -167,6 +180,7 @@ export class SqliteStore extends SqliteFeedStore implements Store {
   }
 
   async #end(): Promise<void> {
+    this.#names.close()
     await this.#replacing?.catch(() => {})
     await this.#writer.ask('close').catch(() => {})
     await this.#writer.ended()
