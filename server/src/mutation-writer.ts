@@ -82,8 +82,8 @@ export class MutationWriter {
   private log: { readonly log: string; next_index: number } | null = null
   private newestAt = ''
   private newest: LogPosition | null = null
-  /** Called after entries have become durable. */
-  onEntries: () => void = () => {}
+  /** Called with entries that have become durable, and with none when it is unknown whether some have. */
+  onEntries: (entries: readonly AuditEntry[]) => void = () => {}
 
   /**
    * @param deadlineMs how long a caller waits for durability before its call rejects; null: without limit
@@ -215,6 +215,7 @@ export class MutationWriter {
           ? cause
           : new StoreUnavailableError('The mutations could not be written.', { cause })
       for (const waiting of group) this.fail(waiting, error)
+      this.onEntries([])
       return
     }
     const storeMs = performance.now() - started
@@ -223,7 +224,9 @@ export class MutationWriter {
     this.log.next_index += entries
     if (entries > 0) {
       this.newest = { log: this.log.log, index: this.log.next_index - 1 }
-      this.onEntries()
+      this.onEntries(
+        written.flatMap(({ mutation: { entry } }, i) => (entry && !result.lateConflicts?.has(i) ? [entry] : [])),
+      )
     }
     if (result.conflict === 'log_index') this.log = null
     for (const [i, one] of written.entries()) {

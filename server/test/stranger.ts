@@ -16,6 +16,7 @@ export async function signAsStranger(dataDir: string, issuer: string): Promise<v
   const store = await openTestStore(dataDir)
   const trees = new Trees({
     store,
+    checked: store,
     holder: 'stranger',
     monotonicMs: () => performance.now(),
     clock: systemClock(),

@@ -82,8 +82,8 @@ async function composeOn({ store, lease, feedThread }: OpenedStore, config: Conf
   writer.limitWaits(WAITS.storeDeadlineMs)
   const feed = startFeed(core, feedThread)
   const http = composeHttp(core, feed, secret)
-  writer.onEntries = () => {
-    feed.wake()
+  writer.onEntries = (entries) => {
+    feed.written(entries)
     http.liveEvents.wake()
   }
   // After everything else has succeeded: an accepted loss takes effect from here on.

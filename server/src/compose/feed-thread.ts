@@ -2,11 +2,11 @@
  * The thread of the feed. It opens the feed's part of the store itself, so that its reads do not cost the main thread
  * anything.
  */
-import { setTimeout as pause } from 'node:timers/promises'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { CheckpointFile } from '../adapters/checkpoint-memory/checkpoint-file.js'
 import { systemClock } from '../adapters/system-clock.js'
 import { type FeedHost, RunningFeed } from '../feed/feed.js'
+import type { News } from '../feed/news.js'
 import { remote, ThreadCalls } from '../feed/thread-calls.js'
 import type { Log } from '../ports/log.js'
 import type { FeedStore } from '../ports/store/feed.js'
@@ -17,8 +17,9 @@ export interface FeedThreadData {
   readonly dataDir: string
   readonly allowsPrivate: boolean
   readonly issuer: string
-  /** One number: 1 from a wake of the main thread until the feed looks. */
-  readonly wanted: SharedArrayBuffer
+  readonly isShared: boolean
+  /** One number: of the news that this thread has not received yet. */
+  readonly unread: SharedArrayBuffer
   /** The server's time, in milliseconds since 1970. */
   readonly nowMs: number
 }
@@ -34,21 +35,18 @@ export interface FeedThreadHost extends FeedHost {
   connectWriter: () => Promise<MessagePort>
 }
 
-const GATHER_MS = 20
-
 const port = parentPort
 if (port === null) throw new Error('This module runs as a worker thread.')
 
-const { store: address, dataDir, allowsPrivate, issuer, wanted, nowMs: startMs } = workerData as FeedThreadData
-const flag = new Int32Array(wanted)
+const { store: address, dataDir, unread, nowMs: startMs, ...data } = workerData as FeedThreadData
+const unreadNews = new Int32Array(unread)
 
 const calls = new ThreadCalls(port, {
-  async wake(nowMs: number) {
+  async wake(nowMs: number, news: News) {
     clock.startFrom(new Date(nowMs))
-    // Until then one wake covers all later ones: under load the main thread sends few messages.
-    await pause(GATHER_MS)
-    Atomics.store(flag, 0, 0)
-    ;(await feed).wake()
+    const running = await feed
+    Atomics.sub(unreadNews, 0, 1)
+    running.wake(news)
   },
   readEvents: async (...parameters: Parameters<RunningFeed['readEvents']>) => (await feed).readEvents(...parameters),
   webhooksChanged: async () => (await feed).webhooksChanged(),
@@ -75,7 +73,7 @@ const clock = systemClock()
 clock.startFrom(new Date(startMs))
 const store = openStore()
 const memory = new CheckpointFile(dataDir)
-const feed = store.then((opened) => new RunningFeed({ store: opened, clock, log, host, memory, allowsPrivate, issuer }))
+const feed = store.then((opened) => new RunningFeed({ ...data, store: opened, clock, log, host, memory }))
 
 /** Loaded only when used: the MongoDB driver takes long to load. */
 async function openStore(): Promise<FeedStore> {

@@ -2,7 +2,8 @@
 import { Worker } from 'node:worker_threads'
 import { CheckpointFile } from '../adapters/checkpoint-memory/checkpoint-file.js'
 import type { BudgetAlarm } from '../feed/budget-alarms.js'
-import { type Feed, type FeedHost, RunningFeed } from '../feed/feed.js'
+import { type Feed, type FeedCalls, type FeedHost, RunningFeed } from '../feed/feed.js'
+import { type News, NewsDesk } from '../feed/news.js'
 import { remote, ThreadCalls } from '../feed/thread-calls.js'
 import type { Clock } from '../ports/clock.js'
 import type { Log } from '../ports/log.js'
@@ -21,9 +22,12 @@ export function startFeed(core: Core, thread: FeedThreadStore | null): Feed {
   const host = feedHost(core)
   const allowsPrivate = config.webhookAllowPrivate
   const { issuer } = core.permits
+  const isShared = config.mongodbUrl !== null
+  const nowMs = () => performance.now()
   if (thread === null) {
     const memory = new CheckpointFile(config.dataDir)
-    return new RunningFeed({ store, clock, log, host, memory, allowsPrivate, issuer })
+    const running = new RunningFeed({ store, clock, log, host, memory, allowsPrivate, issuer, isShared })
+    return toldBy(new NewsDesk({ send: (news) => running.wake(news), hasArrived: () => true, nowMs }), running)
   }
   const { address, connectWriter } = thread
   const own = {
@@ -31,9 +35,36 @@ export function startFeed(core: Core, thread: FeedThreadStore | null): Feed {
     connectWriter,
     log: (level: keyof Log, fields: object, message: string) => log[level](fields, message),
   }
-  const data = { store: address, dataDir: config.dataDir, allowsPrivate, issuer }
+  const data = { store: address, dataDir: config.dataDir, allowsPrivate, issuer, isShared }
   const running = new FeedThread(data, own satisfies FeedThreadHost, clock, log)
-  return remote<Feed>(() => running.calls, { wake: () => running.wake(), close: () => running.close() })
+  const desk = new NewsDesk({ send: (news) => running.send(news), hasArrived: () => running.hasReceived, nowMs })
+  return toldBy(
+    desk,
+    remote<FeedCalls>(() => running.calls, { close: () => running.close() }),
+  )
+}
+
+/** A feed that knows everything that was written before it is asked. */
+function toldBy(desk: NewsDesk, feed: FeedCalls): Feed {
+  const told = () => {
+    desk.flush()
+    return feed
+  }
+  return {
+    written: (entries) => desk.written(entries),
+    wake: () => desk.wake(),
+    readEvents: (from, limit) => told().readEvents(from, limit),
+    webhooksChanged: () => told().webhooksChanged(),
+    catchUpStatistics: () => told().catchUpStatistics(),
+    catchUpTrees: () => told().catchUpTrees(),
+    checkTrees: () => told().checkTrees(),
+    toAccept: () => told().toAccept(),
+    acceptRewrite: () => told().acceptRewrite(),
+    close() {
+      desk.stop()
+      return feed.close()
+    },
+  }
 }
 
 function feedHost({ clock, ids, store, writer, changes, signer, metrics }: Core): FeedHost {
@@ -68,15 +99,15 @@ function feedHost({ clock, ids, store, writer, changes, signer, metrics }: Core)
 
 /** Runs the feed in its own thread. A thread that ends is started again, and its work continues from the store. */
 class FeedThread {
-  /** A wake that the thread has not seen yet covers all later ones. */
-  readonly #flag = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
+  /** The number of news that the thread has not received yet. */
+  readonly #unread = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
   #thread!: Worker
   calls!: ThreadCalls
   #restart: NodeJS.Timeout | undefined
   #isClosing = false
 
   constructor(
-    private readonly data: Omit<FeedThreadData, 'wanted' | 'nowMs'>,
+    private readonly data: Omit<FeedThreadData, 'unread' | 'nowMs'>,
     private readonly own: FeedThreadHost,
     private readonly clock: Clock,
     private readonly log: Log,
@@ -84,8 +115,13 @@ class FeedThread {
     this.#start()
   }
 
-  wake(): void {
-    if (Atomics.exchange(this.#flag, 0, 1) === 0) this.calls.tell('wake', this.#nowMs())
+  send(news: News): void {
+    Atomics.add(this.#unread, 0, 1)
+    this.calls.tell('wake', this.#nowMs(), news)
+  }
+
+  get hasReceived(): boolean {
+    return Atomics.load(this.#unread, 0) === 0
   }
 
   async close(): Promise<void> {
@@ -105,8 +141,9 @@ class FeedThread {
 
   #start(): void {
     // Flags such as --input-type are for the program that starts the server, and would stop the thread.
-    const wanted = this.#flag.buffer as SharedArrayBuffer
-    const workerData: FeedThreadData = { ...this.data, wanted, nowMs: this.#nowMs() }
+    const unread = this.#unread.buffer as SharedArrayBuffer
+    Atomics.store(this.#unread, 0, 0)
+    const workerData: FeedThreadData = { ...this.data, unread, nowMs: this.#nowMs() }
     const thread = new Worker(new URL('./feed-thread.js', import.meta.url), { workerData, execArgv: [] })
     const calls = new ThreadCalls(thread, { ...this.own })
     this.#thread = thread
@@ -114,7 +151,6 @@ class FeedThread {
     thread.on('error', (err) => this.log.error({ err }, 'the thread of the feed failed; it starts again'))
     thread.once('exit', () => {
       calls.end(new StoreUnavailableError('The feed is not running.'))
-      Atomics.store(this.#flag, 0, 0)
       if (!this.#isClosing) this.#restart = setTimeout(() => this.#start(), RESTART_AFTER_MS).unref()
     })
     // Called after the listeners are added, because a message listener keeps the process alive again.

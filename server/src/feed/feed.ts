@@ -1,6 +1,6 @@
 /** The feed: everything that reads the audit log after the fact. Nothing waits for it, and it changes no decision. */
 import { randomUUID } from 'node:crypto'
-import { type EventDecision, LIVE_TYPES, type LiveEvent } from '@countersign/contract'
+import { type AuditEntry, type EventDecision, LIVE_TYPES, type LiveEvent } from '@countersign/contract'
 import { KeyedMutex } from '../concurrency/keyed-mutex.js'
 import { type Poll, poll } from '../concurrency/poll.js'
 import type { CheckpointMemory } from '../ports/checkpoint-memory.js'
@@ -13,14 +13,14 @@ import { behind, positionsAtEnd, readLogs } from '../use-cases/audit/log-reader.
 import { withoutShadow } from '../use-cases/decisions/view.js'
 import { type BudgetAlarm, BudgetAlarms } from './budget-alarms.js'
 import { eventsOf } from './event-of.js'
+import type { News } from './news.js'
+import { RecentEntries, readingFrom } from './recent-entries.js'
 import { Statistics } from './statistics/statistics.js'
 import { type Acceptable, Trees } from './trees/trees.js'
 import { Webhooks } from './webhooks/webhooks.js'
 
-/** The feed as the server uses it, in whichever thread it runs. */
-export interface Feed extends LiveSource {
-  /** Call this after a write: the readers then look for it soon. Costs next to nothing. */
-  wake(): void
+/** What the server asks of the feed, in whichever thread it runs. */
+export interface FeedCalls extends LiveSource {
   /**
    * Call this after a webhook was changed. Resolves when the change applies to all deliveries that begin later.
    *
@@ -42,6 +42,17 @@ export interface Feed extends LiveSource {
   acceptRewrite(): Promise<void>
   /** Resolves when no work is in progress. */
   close(): Promise<void>
+}
+
+/** The feed as the server uses it. */
+export interface Feed extends FeedCalls {
+  /**
+   * Call this with entries that have become durable, in the order of the log, and with none when it is unknown whether
+   * some have. The readers get them soon. Costs little.
+   */
+  written(entries: readonly AuditEntry[]): void
+  /** Call this when something else may be due. */
+  wake(): void
 }
 
 /** The calls that the feed makes to the server: changes go through the only mutation writer. */
@@ -72,14 +83,16 @@ export interface FeedDeps {
   readonly allowsPrivate: boolean
   /** The issuer of the permits, and the origin of the checkpoints. */
   readonly issuer: string
+  /** Whether other processes write to the store, too. */
+  readonly isShared: boolean
 }
 
 /** How often each reader looks for changes of other processes, which are not announced. */
 const EVERY_MS = 1000
+/** A reader that has looked since then need not look again. */
+const LOOKED_MS = 500
 /** How often webhooks are read again: a change by another process applies here within a second. */
 const FOLLOW_EVERY_MS = 500
-/** Writes within this time are read together. */
-const GATHER_MS = 20
 
 /** The name under which callers wait for the statistics or for the trees. */
 const CATCH_UP = 'catch up'
@@ -92,8 +105,11 @@ interface Part {
 }
 
 /** The feed in the thread that runs it. */
-export class RunningFeed implements Feed {
+export class RunningFeed implements FeedCalls {
   readonly #holder = randomUUID()
+  readonly #recent: RecentEntries
+  /** Its entries are read from memory where possible. */
+  readonly #store: FeedStore
   readonly #parts: readonly Part[]
   readonly #webhooks: Webhooks
   readonly #turns = new KeyedMutex()
@@ -101,11 +117,15 @@ export class RunningFeed implements Feed {
   readonly #trees: Trees
   readonly #polls: readonly Poll[]
   #isClosed = false
-  #waking: NodeJS.Timeout | null = null
+  #lookedAtMs = Number.NEGATIVE_INFINITY
 
   constructor(private readonly deps: FeedDeps) {
-    const { store, clock, log, host } = deps
-    const readers = { store, holder: this.#holder, monotonicMs: () => performance.now() }
+    const { clock, log, host, isShared } = deps
+    const monotonicMs = () => performance.now()
+    this.#recent = new RecentEntries(deps.store, { isShared, monotonicMs })
+    const store = readingFrom(this.#recent, deps.store)
+    this.#store = store
+    const readers = { store, holder: this.#holder, monotonicMs }
     const alarms = new BudgetAlarms({ ...readers, clock, raise: (alarm) => host.raise(alarm) })
     this.#webhooks = new Webhooks({
       ...readers,
@@ -118,6 +138,7 @@ export class RunningFeed implements Feed {
     this.#statistics = new Statistics({ ...readers, clock })
     this.#trees = new Trees({
       ...readers,
+      checked: deps.store,
       clock,
       log,
       memory: deps.memory,
@@ -134,22 +155,26 @@ export class RunningFeed implements Feed {
       { name: 'trees', turn: () => this.#trees.turn() },
     ]
     this.#polls = [
-      poll(() => this.#turn(), { everyMs: EVERY_MS, firstMs: 0, onError: () => {} }),
-      // A failure here also occurs in a turn, which logs it.
-      poll(() => this.#webhooks.follow(), { everyMs: FOLLOW_EVERY_MS, onError: () => {} }),
+      poll(() => this.#look(), { everyMs: EVERY_MS, firstMs: 0, onError: () => {} }),
+      // A failure here also occurs in a turn, which logs it. The changes of this process are announced.
+      ...(isShared ? [poll(() => this.#webhooks.follow(), { everyMs: FOLLOW_EVERY_MS, onError: () => {} })] : []),
     ]
   }
 
-  wake(): void {
-    this.#waking ??= setTimeout(() => {
-      this.#waking = null
-      void this.#turn()
-    }, GATHER_MS).unref()
+  /** Call this after writes, and when something may be due. The work continues after the call. */
+  wake(news: News): void {
+    this.#recent.learn(news)
+    void this.#turn()
+  }
+
+  async #look(): Promise<void> {
+    if (performance.now() - this.#lookedAtMs >= LOOKED_MS) await this.#turn()
   }
 
   /** Runs the parts independently: none waits for another. A part that is already working gets one more turn. */
   async #turn(): Promise<void> {
     if (this.#isClosed) return
+    this.#lookedAtMs = performance.now()
     await Promise.all(
       this.#parts.map(({ name, turn }) =>
         this.#turns.join(name, async () => {
@@ -164,7 +189,7 @@ export class RunningFeed implements Feed {
   }
 
   async readEvents(from: Positions | null, limit: number): Promise<LivePage> {
-    const { store } = this.deps
+    const store = this.#store
     if (from === null) return { events: [], erased: [], positions: await positionsAtEnd(store) }
     const { entries, positions } = await readLogs(store, from, limit)
     const events: LivePage['events'][number][] = []
@@ -211,7 +236,6 @@ export class RunningFeed implements Feed {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    if (this.#waking !== null) clearTimeout(this.#waking)
     await Promise.all(this.#polls.map((one) => one.stop()))
     const names = [...this.#parts.map(({ name }) => name), CATCH_UP, CATCH_UP_TREES]
     await Promise.all(names.map((name) => this.#turns.run(name, async () => {})))

@@ -38,6 +38,7 @@ async function acceptInStore(config: Config, { store, writer, clock }: OpenedSto
   const holder = randomUUID()
   const trees = new Trees({
     store,
+    checked: store,
     holder,
     monotonicMs: () => performance.now(),
     clock,

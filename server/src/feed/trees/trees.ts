@@ -20,7 +20,7 @@ import type { Log } from '../../ports/log.js'
 import type { TextSignature } from '../../ports/signer.js'
 import type { LogPosition } from '../../ports/store/audit.js'
 import type { FeedStore, Positions, StoredCheckpoint } from '../../ports/store/feed.js'
-import { MissingHashError } from '../../use-cases/audit/tree-hashes.js'
+import { MissingHashError, type TreeReads } from '../../use-cases/audit/tree-hashes.js'
 import {
   hashOf,
   type KeptTrees,
@@ -58,6 +58,8 @@ export type Acceptable = { readonly found: string } | { readonly refused: string
 
 export interface TreesDeps extends ReaderDeps {
   readonly store: ReaderDeps['store'] & Pick<FeedStore, 'readers' | 'trees'>
+  /** The same store, for checks: they read what it really contains, and nothing that this process remembers of it. */
+  readonly checked: TreeReads
   readonly clock: Clock
   readonly log: Log
   readonly memory: CheckpointMemory
@@ -84,7 +86,7 @@ const OTHERS_SIGN =
   'Another server signs the audit log, under a name that this server has signed. Stop the other servers, wait half a minute, and run the command again.'
 
 export class Trees extends KeptWork<TreesDeps, Work> {
-  readonly #lastEntries = new LastEntries(this.deps.store)
+  readonly #lastEntries = new LastEntries(this.deps.checked)
   readonly #roots = new TreeRoots()
   #lookedAtMs = Number.NEGATIVE_INFINITY
   #rewritten: string | null = null
@@ -227,7 +229,7 @@ export class Trees extends KeptWork<TreesDeps, Work> {
 
   /** Remembers the state of the store, if it extends what was remembered. @throws RewrittenError */
   async #compared(stored: KeptTrees, remembered: Extract<Remembered, { readonly kind: 'trees' }>) {
-    const found = await goingOn(this.deps.store, stored, remembered, this.deps.checkpointKeys, this.#roots).catch(
+    const found = await goingOn(this.deps.checked, stored, remembered, this.deps.checkpointKeys, this.#roots).catch(
       (error) => {
         throw error instanceof MissingHashError ? new RewrittenError(error.message) : error
       },

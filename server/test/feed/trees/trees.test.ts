@@ -52,8 +52,9 @@ function process(holder: string, over: Altered<Store> = {}, parts: Partial<Trees
   const memory = new CheckpointFile(mkdtempSync(join(dir, holder)))
   const log = { info() {}, warn() {}, error() {} }
   const issuer = 'https://decide.example'
+  const reads = altered(store, over)
   return new Trees({
-    ...{ store: altered(store, over), holder, memory, monotonicMs: () => 0, clock, log, issuer, sign },
+    ...{ store: reads, checked: reads, holder, memory, monotonicMs: () => 0, clock, log, issuer, sign },
     onRewritten: () => {},
     onGaps: () => {},
     checkpointKeys,

@@ -1,0 +1,132 @@
+/**
+ * The newest entries that this process has written, for all readers of the logs: they read the store only when they are
+ * behind. What is not here is read from the store, through the same calls.
+ */
+import type { AuditEntry } from '@countersign/contract'
+import type { LogEnd } from '../ports/store/audit.js'
+import type { FeedStore } from '../ports/store/feed.js'
+import { PageRoom } from '../ports/store/page-room.js'
+import type { EntryRun, News } from './news.js'
+
+export interface RecentEntriesOptions {
+  /** Whether other processes write to the store, too: then only the store knows where the logs end. */
+  readonly isShared: boolean
+  readonly monotonicMs: () => number
+  readonly limits?: RecentLimits
+}
+
+export interface RecentLimits {
+  readonly entries: number
+  /** Of their texts. */
+  readonly bytes: number
+}
+
+interface Recent {
+  readonly bytes: number
+  /** The text until it is read for the first time. */
+  content: string | AuditEntry
+}
+
+const LIMITS: RecentLimits = { entries: 4096, bytes: 4 * 1024 * 1024 }
+/** How often the store is asked where the logs end, whatever the news say. */
+const ENDS_EVERY_MS = 1000
+
+export class RecentEntries {
+  /** The log of this process. */
+  #log = ''
+  /** The index of the first entry that is kept. */
+  #first = 0
+  #recent: Recent[] = []
+  #bytes = 0
+  /** Null while only the store knows. */
+  #ends: readonly LogEnd[] | null = null
+  #endsAtMs = Number.NEGATIVE_INFINITY
+  /** How often a write has failed. */
+  #failures = 0
+
+  constructor(
+    private readonly store: Pick<FeedStore, 'audit'>,
+    private readonly options: RecentEntriesOptions,
+  ) {}
+
+  learn({ runs, isEndKnown }: News): void {
+    for (const run of runs) {
+      this.#add(run)
+      this.#moveEnd({ log: run.log, next_index: run.from + run.documents.length })
+    }
+    this.#shrink()
+    if (isEndKnown) return
+    this.#failures += 1
+    this.#ends = null
+  }
+
+  /** As `AuditStore.read`. */
+  async read(log: string, fromIndex: number, limit: number, maxBytes?: number): Promise<readonly AuditEntry[]> {
+    const from = fromIndex - this.#first
+    if (log !== this.#log || from < 0 || from >= this.#recent.length)
+      return this.store.audit.read(log, fromIndex, limit, maxBytes)
+    const room = new PageRoom({ limit, ...(maxBytes !== undefined && { maxBytes }) })
+    const entries: AuditEntry[] = []
+    for (let i = from; i < this.#recent.length && entries.length < limit; i += 1) {
+      const recent = this.#recent[i] as Recent
+      if (!room.takes(recent.bytes)) break
+      if (typeof recent.content === 'string') recent.content = JSON.parse(recent.content) as AuditEntry
+      entries.push(recent.content)
+    }
+    return entries
+  }
+
+  /** As `AuditStore.listLogs`. */
+  async listLogs(): Promise<readonly LogEnd[]> {
+    const { isShared, monotonicMs } = this.options
+    if (isShared) return this.store.audit.listLogs()
+    const nowMs = monotonicMs()
+    if (this.#ends !== null && nowMs < this.#endsAtMs + ENDS_EVERY_MS) return this.#ends
+    const failures = this.#failures
+    const ends = await this.store.audit.listLogs()
+    // What failed meanwhile may have become durable after this read.
+    if (failures !== this.#failures) return ends
+    const known = this.#ends
+    this.#ends = ends
+    this.#endsAtMs = nowMs
+    for (const end of known ?? []) this.#moveEnd(end)
+    return this.#ends
+  }
+
+  #add({ log, from, documents }: EntryRun): void {
+    if (log !== this.#log || from !== this.#first + this.#recent.length) {
+      this.#log = log
+      this.#first = from
+      this.#recent = []
+      this.#bytes = 0
+    }
+    for (const content of documents) {
+      const bytes = Buffer.byteLength(content)
+      this.#recent.push({ bytes, content })
+      this.#bytes += bytes
+    }
+  }
+
+  #shrink(): void {
+    const { entries, bytes } = this.options.limits ?? LIMITS
+    let dropped = 0
+    for (; this.#recent.length - dropped > entries || this.#bytes > bytes; dropped += 1)
+      this.#bytes -= (this.#recent[dropped] as Recent).bytes
+    this.#recent.splice(0, dropped)
+    this.#first += dropped
+  }
+
+  /** The store may have told a later end already. */
+  #moveEnd(end: LogEnd): void {
+    if (this.#ends === null) return
+    const known = this.#ends.find(({ log }) => log === end.log)
+    if (known !== undefined && known.next_index >= end.next_index) return
+    const others = this.#ends.filter(({ log }) => log !== end.log)
+    this.#ends = [...others, end].sort((one, other) => (one.log < other.log ? -1 : 1))
+  }
+}
+
+/** The store, with its entries read from here. */
+export function readingFrom(recent: RecentEntries, store: FeedStore): FeedStore {
+  return Object.create(store, { audit: { value: recent } })
+}
