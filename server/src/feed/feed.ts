@@ -91,6 +91,8 @@ export interface FeedDeps {
 const EVERY_MS = 1000
 /** A reader that has looked since then need not look again. */
 const LOOKED_MS = 500
+/** How often counts are saved that no other process reads. */
+const SAVE_ALONE_EVERY_MS = 5000
 /** How often webhooks are read again: a change by another process applies here within a second. */
 const FOLLOW_EVERY_MS = 500
 
@@ -135,7 +137,7 @@ export class RunningFeed implements FeedCalls {
       random: Math.random,
       disable: (id, reason) => host.disable(id, reason),
     })
-    this.#statistics = new Statistics({ ...readers, clock })
+    this.#statistics = new Statistics({ ...readers, clock, ...(!isShared && { saveEveryMs: SAVE_ALONE_EVERY_MS }) })
     this.#trees = new Trees({
       ...readers,
       checked: deps.store,

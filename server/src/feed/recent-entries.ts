@@ -41,6 +41,8 @@ export class RecentEntries {
   /** Null while only the store knows. */
   #ends: readonly LogEnd[] | null = null
   #endsAtMs = Number.NEGATIVE_INFINITY
+  /** Where the log of this process ended when the store was asked last. */
+  #endInStore = 0
   /** How often a write has failed. */
   #failures = 0
 
@@ -86,15 +88,23 @@ export class RecentEntries {
     const ends = await this.store.audit.listLogs()
     // What failed meanwhile may have become durable after this read.
     if (failures !== this.#failures) return ends
-    const known = this.#ends
-    this.#ends = ends
+    const own = ends.find(({ log }) => log === this.#log)
+    // Entries that the store has and the news do not tell yet are on their way, unless they were the last time, too.
+    const isTold = this.#ends !== null && this.#next >= this.#endInStore
+    this.#endInStore = own?.next_index ?? 0
+    const next = isTold ? this.#next : Math.max(this.#next, this.#endInStore)
+    this.#ends = own === undefined ? ends : withEnd(ends, { ...own, next_index: next })
     this.#endsAtMs = nowMs
-    for (const end of known ?? []) this.#moveEnd(end)
     return this.#ends
   }
 
+  /** The index after the last entry that is kept. */
+  get #next(): number {
+    return this.#first + this.#recent.length
+  }
+
   #add({ log, from, documents }: EntryRun): void {
-    if (log !== this.#log || from !== this.#first + this.#recent.length) {
+    if (log !== this.#log || from !== this.#next) {
       this.#log = log
       this.#first = from
       this.#recent = []
@@ -116,14 +126,16 @@ export class RecentEntries {
     this.#first += dropped
   }
 
-  /** The store may have told a later end already. */
   #moveEnd(end: LogEnd): void {
-    if (this.#ends === null) return
-    const known = this.#ends.find(({ log }) => log === end.log)
-    if (known !== undefined && known.next_index >= end.next_index) return
-    const others = this.#ends.filter(({ log }) => log !== end.log)
-    this.#ends = [...others, end].sort((one, other) => (one.log < other.log ? -1 : 1))
+    const known = this.#ends?.find(({ log }) => log === end.log)?.next_index ?? 0
+    // The store may have told a later end.
+    if (this.#ends !== null && known < end.next_index) this.#ends = withEnd(this.#ends, end)
   }
+}
+
+function withEnd(ends: readonly LogEnd[], end: LogEnd): readonly LogEnd[] {
+  const others = ends.filter(({ log }) => log !== end.log)
+  return [...others, end].sort((one, other) => (one.log < other.log ? -1 : 1))
 }
 
 /** The store, with its entries read from here. */

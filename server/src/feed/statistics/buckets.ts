@@ -8,6 +8,7 @@ import {
   type JsonObject,
   STATS_GROUPS,
   STATS_INTERVALS,
+  type StatsGroup,
   type StatsInterval,
 } from '@countersign/contract'
 import type { FeedStore, Positions, StoredCount } from '../../ports/store/feed.js'
@@ -52,6 +53,13 @@ interface Bucket {
   usedAt: number
 }
 
+const SERIES = Object.fromEntries(
+  STATS_INTERVALS.map((interval) => [
+    interval,
+    Object.fromEntries(COUNT_GROUPS.map((group) => [group, seriesOf(interval, group)])),
+  ]),
+) as Readonly<Record<StatsInterval, Readonly<Record<CountGroup, string>>>>
+
 interface BucketsDeps {
   readonly store: Pick<FeedStore, 'counts'>
   /** Returns the start of the first bucket that is kept. */
@@ -60,8 +68,20 @@ interface BucketsDeps {
   readonly save: () => Promise<void>
 }
 
+/** A decision with what is the same in each of its buckets. */
+interface DecisionToCount extends Pick<CountedDecision, 'effect' | 'latencyUs'> {
+  /** The place of its latency in a histogram. */
+  readonly place: number | null
+  readonly values: readonly {
+    readonly group: 'total' | StatsGroup
+    readonly value: string | null
+    readonly name: CountName
+  }[]
+}
+
 export class Buckets {
-  readonly #buckets = new Map<string, Bucket>()
+  /** By series, then by start. */
+  readonly #buckets = new Map<string, Map<number, Bucket>>()
   readonly #changed = new Set<Count>()
   #entries = 0
 
@@ -82,7 +102,7 @@ export class Buckets {
     const ahead = new Set<string>()
     for (const interval of STATS_INTERVALS)
       for (const group of COUNT_GROUPS) {
-        const series = seriesOf(interval, group)
+        const series = SERIES[interval][group]
         const from_ms = newestMs === null ? Number.MIN_SAFE_INTEGER : startOf(interval, newestMs) + 1
         const found = await deps.store.counts.list({ series, from_ms, to_ms: Number.MAX_SAFE_INTEGER }, 1)
         if (found.length > 0) ahead.add(series)
@@ -104,28 +124,31 @@ export class Buckets {
   async add(entry: AuditEntry): Promise<void> {
     this.#entries += 1
     const atMs = Date.parse(entry.at)
-    const decision = decisionOf(entry)
+    const counted = decisionOf(entry)
+    const decision = counted && toCount(counted)
     const money = moneyOf(entry)
-    for (const interval of STATS_INTERVALS) {
-      const startsMs = startOf(interval, atMs)
-      if (startsMs < this.deps.keptFrom(interval)) continue
-      if (decision !== null) await this.#addDecision(entry, decision, interval, startsMs)
-      for (const one of money) await this.#addMoney(entry, one, interval, startsMs)
-    }
+    if (decision !== null || money.length > 0)
+      for (const interval of STATS_INTERVALS) {
+        const startsMs = startOf(interval, atMs)
+        if (startsMs < this.deps.keptFrom(interval)) continue
+        if (decision !== null) await this.#addDecision(entry, decision, interval, startsMs)
+        for (const one of money) await this.#addMoney(entry, one, interval, startsMs)
+      }
     this.newestMs = Math.max(this.newestMs, atMs)
   }
 
-  async #addDecision(entry: AuditEntry, decision: CountedDecision, interval: StatsInterval, startsMs: number) {
-    const { effect, latencyUs, values } = decision
-    for (const group of ['total', ...STATS_GROUPS] as const) {
-      const bucket = await this.#bucketOf(interval, group, startsMs)
-      const count = await this.#countOfValue(bucket, group === 'total' ? null : values[group])
+  async #addDecision(entry: AuditEntry, decision: DecisionToCount, interval: StatsInterval, startsMs: number) {
+    const { effect, latencyUs, place, values } = decision
+    for (const { group, value, name } of values) {
+      const series = SERIES[interval][group]
+      // Almost all are known, and waiting for each would cost more than counting it.
+      const bucket = this.#known(series, startsMs) ?? (await this.#open(series, startsMs))
+      const count = bucket.counts.get(name) ?? (await this.#newCount(bucket, name, value))
       if (!this.#isFirst(entry, count)) continue
       const document = count.document as Decisions
       document.decisions += 1
       document.effects[effect] = (document.effects[effect] ?? 0) + 1
-      if (latencyUs === null) continue
-      const place = bucketOf(latencyUs)
+      if (latencyUs === null || place === null) continue
       document.histogram[place] = (document.histogram[place] ?? 0) + 1
       document.max_us = Math.max(document.max_us, latencyUs)
     }
@@ -133,7 +156,8 @@ export class Buckets {
 
   async #addMoney(entry: AuditEntry, money: CountedMoney, interval: StatsInterval, startsMs: number) {
     const { policyId, unit } = money
-    const bucket = await this.#bucketOf(interval, 'budget', startsMs)
+    const series = SERIES[interval].budget
+    const bucket = this.#known(series, startsMs) ?? (await this.#open(series, startsMs))
     const name = nameOf(JSON.stringify([policyId, unit.toLowerCase()]))
     const count =
       bucket.counts.get(name) ??
@@ -154,10 +178,7 @@ export class Buckets {
     return true
   }
 
-  async #countOfValue(bucket: Bucket, value: string | null): Promise<Count> {
-    const name = nameOf(value)
-    const known = bucket.counts.get(name)
-    if (known !== undefined) return known
+  async #newCount(bucket: Bucket, name: CountName, value: string | null): Promise<Count> {
     if (value === null || bucket.named < MAX_VALUES) return addTo(bucket, name, noDecisions(value))
     const rest = bucket.counts.get('rest')
     if (rest !== undefined) return rest
@@ -167,17 +188,18 @@ export class Buckets {
     return addTo(bucket, 'rest', noDecisions(null))
   }
 
-  async #bucketOf(interval: StatsInterval, group: CountGroup, startsMs: number): Promise<Bucket> {
-    const series = seriesOf(interval, group)
-    const key = `${series}/${startsMs}`
-    const known = this.#buckets.get(key)
-    if (known !== undefined) {
-      known.usedAt = this.#entries
-      return known
-    }
+  #known(series: string, startsMs: number): Bucket | undefined {
+    const known = this.#buckets.get(series)?.get(startsMs)
+    if (known !== undefined) known.usedAt = this.#entries
+    return known
+  }
+
+  async #open(series: string, startsMs: number): Promise<Bucket> {
     const bucket: Bucket = { series, startsMs, counts: new Map(), named: 0, usedAt: this.#entries }
     if (this.ahead.has(series) || startsMs <= this.newestMs) await this.#load(bucket)
-    this.#buckets.set(key, bucket)
+    const ofSeries = this.#buckets.get(series)
+    if (ofSeries === undefined) this.#buckets.set(series, new Map([[startsMs, bucket]]))
+    else ofSeries.set(startsMs, bucket)
     return bucket
   }
 
@@ -217,13 +239,26 @@ export class Buckets {
 
   /** Runs while no count has unsaved changes. The entry that is being counted keeps its buckets. */
   #shrink(): void {
-    let size = [...this.#buckets.values()].reduce((sum, { counts }) => sum + counts.size, 0)
+    const all = [...this.#buckets.values()].flatMap((ofSeries) => [...ofSeries.values()])
+    let size = all.reduce((sum, { counts }) => sum + counts.size, 0)
     if (size <= MAX_KEPT) return
-    for (const [key, { counts, usedAt }] of [...this.#buckets].sort(([, a], [, b]) => a.usedAt - b.usedAt)) {
+    for (const { series, startsMs, counts, usedAt } of all.sort((a, b) => a.usedAt - b.usedAt)) {
       if (size <= MAX_KEPT / 2 || usedAt === this.#entries) return
       size -= counts.size
-      this.#buckets.delete(key)
+      this.#buckets.get(series)?.delete(startsMs)
     }
+  }
+}
+
+function toCount({ effect, latencyUs, values }: CountedDecision): DecisionToCount {
+  return {
+    effect,
+    latencyUs,
+    place: latencyUs === null ? null : bucketOf(latencyUs),
+    values: (['total', ...STATS_GROUPS] as const).map((group) => {
+      const value = group === 'total' ? null : values[group]
+      return { group, value, name: nameOf(value) }
+    }),
   }
 }
 

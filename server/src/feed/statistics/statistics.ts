@@ -15,13 +15,17 @@ import { Buckets } from './buckets.js'
 export interface StatisticsDeps extends ReaderDeps {
   readonly store: ReaderDeps['store'] & Pick<FeedStore, 'counts'>
   readonly clock: Clock
+  /** How often a turn saves what it has counted. Who reads the counts here lets `catchUp` save them first. */
+  readonly saveEveryMs?: number
 }
 
 const BATCH = 250
+/** Other processes see the counts with each save. */
 const SAVE_EVERY_MS = 250
-const SAVE_EVERY_ENTRIES = 2000
-/** A save is written in one piece, and handed from thread to thread. */
-const SAVE_EVERY_CHANGES = 1000
+const SAVE_EVERY_ENTRIES = 10_000
+const SAVE_EVERY_CHANGES = 8000
+/** A part of a save is written in one piece, and handed from thread to thread. */
+const SAVED_TOGETHER = 500
 const REMOVE_EVERY_MS = 60_000
 
 const DAY_MS = INTERVAL_MS.day
@@ -51,7 +55,7 @@ export class Statistics extends KeptWork<StatisticsDeps, Counting> {
   /** Reads to the end of the logs, or a share of the way. A later turn may save the last counts. */
   turn(): Promise<void> {
     return this.exclusively('turn', async () => {
-      await this.readAndSave(SAVE_EVERY_MS)
+      await this.readAndSave(this.deps.saveEveryMs ?? SAVE_EVERY_MS)
       if (this.work !== null) await this.#removeOld()
     })
   }
@@ -93,7 +97,12 @@ export class Statistics extends KeptWork<StatisticsDeps, Counting> {
   protected async save(counting: Counting): Promise<void> {
     if (counting.unsaved === 0 && counting.buckets.changes === 0) return
     const { buckets, positions } = counting
-    await this.saveBatch({ positions, counts: buckets.changed(), state: { newest_ms: buckets.newest } })
+    const counts = buckets.changed()
+    let saved = 0
+    // The store writes decisions in between. The positions come last: each count names the entries that it includes.
+    for (; counts.length - saved > SAVED_TOGETHER; saved += SAVED_TOGETHER)
+      await this.saveBatch({ counts: counts.slice(saved, saved + SAVED_TOGETHER) })
+    await this.saveBatch({ positions, counts: counts.slice(saved), state: { newest_ms: buckets.newest } })
     buckets.saved(positions)
     counting.unsaved = 0
   }
