@@ -41,6 +41,7 @@ interface Count {
   /** Stored without further conversion. */
   readonly document: Decisions | Money
   isStored: boolean
+  isChanged: boolean
 }
 
 interface Bucket {
@@ -82,7 +83,7 @@ interface DecisionToCount extends Pick<CountedDecision, 'effect' | 'latencyUs'> 
 export class Buckets {
   /** By series, then by start. */
   readonly #buckets = new Map<string, Map<number, Bucket>>()
-  readonly #changed = new Set<Count>()
+  #changed: Count[] = []
   #entries = 0
 
   private constructor(
@@ -117,7 +118,7 @@ export class Buckets {
 
   /** How many counts have changed since the last save. */
   get changes(): number {
-    return this.#changed.size
+    return this.#changed.length
   }
 
   /** Counts an entry in each of its buckets. */
@@ -174,7 +175,8 @@ export class Buckets {
     const { counted } = count.document
     if ((counted[log] ?? 0) > index) return false
     counted[log] = index + 1
-    this.#changed.add(count)
+    if (!count.isChanged) this.#changed.push(count)
+    count.isChanged = true
     return true
   }
 
@@ -218,7 +220,7 @@ export class Buckets {
 
   /** Returns the counts that have changed since the last save, in their present state. */
   changed(): readonly StoredCount[] {
-    return [...this.#changed].map(({ id, bucket: { series, startsMs }, document }) => ({
+    return this.#changed.map(({ id, bucket: { series, startsMs }, document }) => ({
       id,
       series,
       starts_ms: startsMs,
@@ -230,10 +232,11 @@ export class Buckets {
   saved(positions: Positions): void {
     for (const count of this.#changed) {
       count.isStored = true
+      count.isChanged = false
       count.document.counted = behind(count.document.counted, positions)
     }
     this.positions = positions
-    this.#changed.clear()
+    this.#changed = []
     this.#shrink()
   }
 
@@ -263,7 +266,13 @@ function toCount({ effect, latencyUs, values }: CountedDecision): DecisionToCoun
 }
 
 function addTo(bucket: Bucket, name: CountName, document: Decisions | Money): Count {
-  const count = { id: countId(bucket.series, bucket.startsMs, name), bucket, document, isStored: false }
+  const count = {
+    id: countId(bucket.series, bucket.startsMs, name),
+    bucket,
+    document,
+    isStored: false,
+    isChanged: false,
+  }
   bucket.counts.set(name, count)
   if (name.startsWith('=')) bucket.named += 1
   return count

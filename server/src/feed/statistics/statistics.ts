@@ -25,7 +25,7 @@ const SAVE_EVERY_MS = 250
 const SAVE_EVERY_ENTRIES = 10_000
 const SAVE_EVERY_CHANGES = 8000
 /** A part of a save is written in one piece, and handed from thread to thread. */
-const SAVED_TOGETHER = 500
+const SAVED_TOGETHER = 1000
 const REMOVE_EVERY_MS = 60_000
 
 const DAY_MS = INTERVAL_MS.day
