@@ -32,13 +32,13 @@ const MAX_VALUES = 1000
 const MAX_KEPT = 20_000
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] extends object ? Mutable<T[K]> : T[K] }
-type Decisions = Mutable<DecisionCount>
+/** An object with the places as members would reserve room for all places below the largest. */
+type Decisions = Mutable<Omit<DecisionCount, 'histogram'>> & { readonly histogram: Map<number, number> }
 type Money = Mutable<MoneyCount>
 
 interface Count {
   readonly id: string
   readonly bucket: Bucket
-  /** Stored without further conversion. */
   readonly document: Decisions | Money
   isStored: boolean
   isChanged: boolean
@@ -150,7 +150,7 @@ export class Buckets {
       document.decisions += 1
       document.effects[effect] = (document.effects[effect] ?? 0) + 1
       if (latencyUs === null || place === null) continue
-      document.histogram[place] = (document.histogram[place] ?? 0) + 1
+      document.histogram.set(place, (document.histogram.get(place) ?? 0) + 1)
       document.max_us = Math.max(document.max_us, latencyUs)
     }
   }
@@ -211,10 +211,9 @@ export class Buckets {
     const filter = { series, from_ms: startsMs, to_ms: startsMs + 1 }
     for await (const page of readCounts(this.deps.store, filter))
       for (const { id, document } of page) {
-        const stored = document as unknown as Decisions | Money
-        const counted = behind(stored.counted, this.positions)
-        const count = addTo(bucket, id.slice(beforeName) as CountName, { ...stored, counted })
-        count.isStored = true
+        const known = ofStored(document as unknown as DecisionCount | MoneyCount)
+        known.counted = behind(known.counted, this.positions)
+        addTo(bucket, id.slice(beforeName) as CountName, known).isStored = true
       }
   }
 
@@ -224,7 +223,7 @@ export class Buckets {
       id,
       series,
       starts_ms: startsMs,
-      document: document as unknown as JsonObject,
+      document: toStored(document),
     }))
   }
 
@@ -279,10 +278,23 @@ function addTo(bucket: Bucket, name: CountName, document: Decisions | Money): Co
 }
 
 function noDecisions(value: string | null): Decisions {
-  return { value, decisions: 0, effects: {}, histogram: {}, max_us: 0, counted: {} }
+  return { value, decisions: 0, effects: {}, histogram: new Map(), max_us: 0, counted: {} }
+}
+
+function toStored(document: Decisions | Money): JsonObject {
+  if (!('histogram' in document)) return { ...document }
+  return { ...document, histogram: Object.fromEntries(document.histogram) }
+}
+
+function ofStored(stored: DecisionCount | MoneyCount): Decisions | Money {
+  if (!('histogram' in stored)) return { ...stored }
+  const histogram = new Map(Object.entries(stored.histogram).map(([place, count]) => [Number(place), count]))
+  return { ...stored, effects: { ...stored.effects }, histogram }
 }
 
 /** Keeps only the logs that were counted further than these positions. */
 function behind(counted: CountedUpTo, positions: Positions): Record<string, number> {
-  return Object.fromEntries(Object.entries(counted).filter(([log, index]) => index > (positions[log] ?? 0)))
+  const further: Record<string, number> = {}
+  for (const [log, index] of Object.entries(counted)) if (index > (positions[log] ?? 0)) further[log] = index
+  return further
 }
