@@ -92,7 +92,7 @@ const EVERY_MS = 1000
 /** A reader that has looked since then need not look again. */
 const LOOKED_MS = 500
 /** How often counts are saved that no other process reads. */
-const SAVE_ALONE_EVERY_MS = 5000
+const SAVE_ALONE_EVERY_MS = 10_000
 /** How often webhooks are read again: a change by another process applies here within a second. */
 const FOLLOW_EVERY_MS = 500
 

@@ -22,8 +22,8 @@ export interface StatisticsDeps extends ReaderDeps {
 const BATCH = 250
 /** Other processes see the counts with each save. */
 const SAVE_EVERY_MS = 250
-const SAVE_EVERY_ENTRIES = 10_000
-const SAVE_EVERY_CHANGES = 8000
+const SAVE_EVERY_ENTRIES = 20_000
+const SAVE_EVERY_CHANGES = 16_000
 /** A part of a save is written in one piece, and handed from thread to thread. */
 const SAVED_TOGETHER = 1000
 const REMOVE_EVERY_MS = 60_000
