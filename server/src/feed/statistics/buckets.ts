@@ -37,7 +37,7 @@ type Decisions = Mutable<Omit<DecisionCount, 'histogram'>> & { readonly histogra
 type Money = Mutable<MoneyCount>
 
 interface Count {
-  readonly id: string
+  readonly name: CountName
   readonly bucket: Bucket
   readonly document: Decisions | Money
   isStored: boolean
@@ -128,31 +128,19 @@ export class Buckets {
     const counted = decisionOf(entry)
     const decision = counted && toCount(counted)
     const money = moneyOf(entry)
-    if (decision !== null || money.length > 0)
-      for (const interval of STATS_INTERVALS) {
-        const startsMs = startOf(interval, atMs)
-        if (startsMs < this.deps.keptFrom(interval)) continue
-        if (decision !== null) await this.#addDecision(entry, decision, interval, startsMs)
-        for (const one of money) await this.#addMoney(entry, one, interval, startsMs)
-      }
-    this.newestMs = Math.max(this.newestMs, atMs)
-  }
-
-  async #addDecision(entry: AuditEntry, decision: DecisionToCount, interval: StatsInterval, startsMs: number) {
-    const { effect, latencyUs, place, values } = decision
-    for (const { group, value, name } of values) {
-      const series = SERIES[interval][group]
-      // Almost all are known, and waiting for each would cost more than counting it.
-      const bucket = this.#known(series, startsMs) ?? (await this.#open(series, startsMs))
-      const count = bucket.counts.get(name) ?? (await this.#newCount(bucket, name, value))
-      if (!this.#isFirst(entry, count)) continue
-      const document = count.document as Decisions
-      document.decisions += 1
-      document.effects[effect] = (document.effects[effect] ?? 0) + 1
-      if (latencyUs === null || place === null) continue
-      document.histogram.set(place, (document.histogram.get(place) ?? 0) + 1)
-      document.max_us = Math.max(document.max_us, latencyUs)
+    for (const interval of STATS_INTERVALS) {
+      const startsMs = startOf(interval, atMs)
+      if (startsMs < this.deps.keptFrom(interval)) continue
+      if (decision !== null)
+        for (const { group, value, name } of decision.values) {
+          // Almost all are known, and a promise for each would cost more than counting it.
+          const found = this.#known(SERIES[interval][group], startsMs)?.counts.get(name)
+          const count = found ?? (await this.#newCount(SERIES[interval][group], startsMs, name, value))
+          if (this.#isFirst(entry, count)) addTo(count.document as Decisions, decision)
+        }
+      for (const one of money) await this.#addMoney(entry, one, interval, startsMs)
     }
+    this.newestMs = Math.max(this.newestMs, atMs)
   }
 
   async #addMoney(entry: AuditEntry, money: CountedMoney, interval: StatsInterval, startsMs: number) {
@@ -162,7 +150,7 @@ export class Buckets {
     const name = nameOf(JSON.stringify([policyId, unit.toLowerCase()]))
     const count =
       bucket.counts.get(name) ??
-      addTo(bucket, name, { policy_id: policyId, unit, decided: '0', settled: '0', released: '0', counted: {} })
+      addCount(bucket, name, { policy_id: policyId, unit, decided: '0', settled: '0', released: '0', counted: {} })
     if (!this.#isFirst(entry, count)) return
     const document = count.document as Money
     document.unit = unit
@@ -180,14 +168,17 @@ export class Buckets {
     return true
   }
 
-  async #newCount(bucket: Bucket, name: CountName, value: string | null): Promise<Count> {
-    if (value === null || bucket.named < MAX_VALUES) return addTo(bucket, name, noDecisions(value))
+  async #newCount(series: string, startsMs: number, name: CountName, value: string | null): Promise<Count> {
+    const bucket = this.#known(series, startsMs) ?? (await this.#open(series, startsMs))
+    const known = bucket.counts.get(name)
+    if (known !== undefined) return known
+    if (value === null || bucket.named < MAX_VALUES) return addCount(bucket, name, noDecisions(value))
     const rest = bucket.counts.get('rest')
     if (rest !== undefined) return rest
     // The set of named values must be durable before other values count as the rest, so that a repeated batch counts
     // the same way.
     if (![...bucket.counts.values()].every(({ isStored }) => isStored)) await this.deps.save()
-    return addTo(bucket, 'rest', noDecisions(null))
+    return addCount(bucket, 'rest', noDecisions(null))
   }
 
   #known(series: string, startsMs: number): Bucket | undefined {
@@ -213,14 +204,14 @@ export class Buckets {
       for (const { id, document } of page) {
         const known = ofStored(document as unknown as DecisionCount | MoneyCount)
         known.counted = behind(known.counted, this.positions)
-        addTo(bucket, id.slice(beforeName) as CountName, known).isStored = true
+        addCount(bucket, id.slice(beforeName) as CountName, known).isStored = true
       }
   }
 
   /** Returns the counts that have changed since the last save, in their present state. */
   changed(): readonly StoredCount[] {
-    return this.#changed.map(({ id, bucket: { series, startsMs }, document }) => ({
-      id,
+    return this.#changed.map(({ name, bucket: { series, startsMs }, document }) => ({
+      id: countId(series, startsMs, name),
       series,
       starts_ms: startsMs,
       document: toStored(document),
@@ -264,14 +255,8 @@ function toCount({ effect, latencyUs, values }: CountedDecision): DecisionToCoun
   }
 }
 
-function addTo(bucket: Bucket, name: CountName, document: Decisions | Money): Count {
-  const count = {
-    id: countId(bucket.series, bucket.startsMs, name),
-    bucket,
-    document,
-    isStored: false,
-    isChanged: false,
-  }
+function addCount(bucket: Bucket, name: CountName, document: Decisions | Money): Count {
+  const count = { name, bucket, document, isStored: false, isChanged: false }
   bucket.counts.set(name, count)
   if (name.startsWith('=')) bucket.named += 1
   return count
@@ -279,6 +264,14 @@ function addTo(bucket: Bucket, name: CountName, document: Decisions | Money): Co
 
 function noDecisions(value: string | null): Decisions {
   return { value, decisions: 0, effects: {}, histogram: new Map(), max_us: 0, counted: {} }
+}
+
+function addTo(document: Decisions, { effect, latencyUs, place }: DecisionToCount): void {
+  document.decisions += 1
+  document.effects[effect] = (document.effects[effect] ?? 0) + 1
+  if (latencyUs === null || place === null) return
+  document.histogram.set(place, (document.histogram.get(place) ?? 0) + 1)
+  document.max_us = Math.max(document.max_us, latencyUs)
 }
 
 function toStored(document: Decisions | Money): JsonObject {

@@ -2,7 +2,7 @@
  * Counts decisions and money, as a reader of the audit log. Durable counts are always right: counts and positions are
  * saved together, and no count includes an entry twice that a crash repeats.
  */
-import { type AuditEntry, STATS_INTERVALS, type StatsInterval } from '@countersign/contract'
+import { STATS_INTERVALS, type StatsInterval } from '@countersign/contract'
 import type { Clock } from '../../ports/clock.js'
 import type { FeedStore, Positions } from '../../ports/store/feed.js'
 import { behind } from '../../use-cases/audit/log-reader.js'
@@ -66,17 +66,15 @@ export class Statistics extends KeptWork<StatisticsDeps, Counting> {
 
   protected async readSome(counting: Counting): Promise<number> {
     const { entries, positions } = await this.reader.read(BATCH, counting.positions)
-    for (const entry of entries) await this.#count(counting, entry)
+    for (const entry of entries) {
+      await counting.buckets.add(entry)
+      counting.positions = behind(counting.positions, entry)
+      counting.unsaved += 1
+      if (counting.unsaved >= SAVE_EVERY_ENTRIES || counting.buckets.changes >= SAVE_EVERY_CHANGES)
+        await this.save(counting)
+    }
     counting.positions = positions
     return entries.length
-  }
-
-  async #count(counting: Counting, entry: AuditEntry): Promise<void> {
-    await counting.buckets.add(entry)
-    counting.positions = behind(counting.positions, entry)
-    counting.unsaved += 1
-    if (counting.unsaved >= SAVE_EVERY_ENTRIES || counting.buckets.changes >= SAVE_EVERY_CHANGES)
-      await this.save(counting)
   }
 
   protected async takeUp({ fence, positions: stored, state: { newest_ms: newestMs } }: Held): Promise<Counting> {
