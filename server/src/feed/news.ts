@@ -24,16 +24,16 @@ export interface NewsDeskOptions {
   readonly nowMs: () => number
 }
 
-/** Writes within this time are told together. */
+/** One message has all writes within this time. */
 const GATHER_MS = 20
-/** The feed is told at most this often. */
+/** Messages are at least this far apart, unless the server asks the feed something. */
 const EVERY_MS = 100
 /** If the texts on their way have more characters than this, the feed reads the log instead. */
 const MAX_CHARACTERS = 2 * 1024 * 1024
 
 type OpenRun = Omit<EntryRun, 'documents'> & { readonly documents: string[] }
 
-/** Tells the feed what was written: soon, but not often, and no more than it can take. */
+/** Sends the feed what was written: soon, but not often, and no more than it can take. */
 export class NewsDesk {
   #runs: OpenRun[] = []
   #isEndKnown = true

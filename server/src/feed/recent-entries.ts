@@ -15,7 +15,7 @@ export interface RecentEntriesOptions {
   readonly limits?: RecentLimits
 }
 
-export interface RecentLimits {
+interface RecentLimits {
   readonly entries: number
   /** Of their texts. */
   readonly bytes: number
@@ -86,7 +86,7 @@ export class RecentEntries {
     if (this.#ends !== null && nowMs < this.#endsAtMs + ENDS_EVERY_MS) return this.#ends
     const failures = this.#failures
     const ends = await this.store.audit.listLogs()
-    // What failed meanwhile may have become durable after this read.
+    // A write that failed during this read may have become durable after it.
     if (failures !== this.#failures) return ends
     const own = ends.find(({ log }) => log === this.#log)
     // Entries that the store has and the news do not tell yet are on their way, unless they were the last time, too.

@@ -2,10 +2,9 @@
  * `DATA_DIR/checkpoints.ndjson`: what this server has signed and seen of the audit logs. Each checkpoint is appended,
  * so that its cost does not grow with the logs. The file is rewritten when most of it is out of date.
  */
-import { closeSync, constants, fstatSync, fsync, ftruncateSync, openSync, writeFileSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { assertNoFolder } from '../../durable-files/assert-no-folder.js'
 import { replaceFile } from '../../durable-files/replace-file.js'
 import { orNull, statIfThere } from '../../durable-files/stat-if-there.js'
@@ -31,8 +30,6 @@ import {
 
 /** How many bytes are appended before the file is rewritten, and at least as many as the rewritten file had. */
 const APPENDED_BYTES = 1024 * 1024
-
-const synced = promisify(fsync)
 
 type Line = Parameters<typeof textOf>[0][number]
 
@@ -103,21 +100,18 @@ export class CheckpointFile implements CheckpointMemory {
 
   /** Returns false when the file no longer exists. */
   async #append(text: string): Promise<boolean> {
-    const file = openIfThere(this.#path)
+    const file = await open(this.#path, constants.O_WRONLY | constants.O_APPEND).catch(orNull)
     if (file === null) return false
     try {
       // A partial line of a failed write would become the beginning of the next one.
-      const { size } = fstatSync(file)
-      try {
-        writeFileSync(file, text)
-      } catch (error) {
-        ftruncateSync(file, size)
+      const { size } = await file.stat()
+      await file.appendFile(text).catch(async (error) => {
+        await file.truncate(size)
         throw error
-      }
-      // Only this waits for the disk. The rest takes less time than handing it to another thread.
-      await synced(file)
+      })
+      await file.sync()
     } finally {
-      closeSync(file)
+      await file.close()
     }
     this.#appendedBytes += text.length
     return true
@@ -151,14 +145,6 @@ export class CheckpointFile implements CheckpointMemory {
     } catch {
       return { kind: 'unreadable', why: `${this.#path} is damaged, or written by a newer Countersign.` }
     }
-  }
-}
-
-function openIfThere(path: string): number | null {
-  try {
-    return openSync(path, constants.O_WRONLY | constants.O_APPEND)
-  } catch (error) {
-    return orNull(error as NodeJS.ErrnoException)
   }
 }
 
