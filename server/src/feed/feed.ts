@@ -158,8 +158,8 @@ export class RunningFeed implements FeedCalls {
     ]
     this.#polls = [
       poll(() => this.#look(), { everyMs: EVERY_MS, firstMs: 0, onError: () => {} }),
-      // A failure here also occurs in a turn, which logs it. The changes of this process are announced.
-      ...(isShared ? [poll(() => this.#webhooks.follow(), { everyMs: FOLLOW_EVERY_MS, onError: () => {} })] : []),
+      // A failure here also occurs in a turn, which logs it.
+      poll(() => this.#webhooks.follow(), { everyMs: FOLLOW_EVERY_MS, onError: () => {} }),
     ]
   }
 

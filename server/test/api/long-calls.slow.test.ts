@@ -29,7 +29,7 @@ class Gate {
 }
 
 let lists: Gate
-let logReads: Gate
+let saves: Gate
 let erasures: Gate
 let isPadded: boolean
 /** Whether another server keeps the trees: this one waits until an entry is under a checkpoint. */
@@ -40,7 +40,7 @@ let other: { readonly id: string; readonly key: string }
 let sockets: Socket[]
 beforeEach(async () => {
   lists = new Gate()
-  logReads = new Gate()
+  saves = new Gate()
   erasures = new Gate()
   isPadded = false
   areTreesElsewhere = false
@@ -52,7 +52,7 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const socket of sockets) socket.destroy()
   lists.open()
-  logReads.open()
+  saves.open()
   erasures.open()
   await server.stop()
 })
@@ -70,16 +70,22 @@ function openStore(dataDir: string): Promise<Store> {
       },
     },
     audit: { read: readLog(store) },
-    readers: { hold: holdReader(store) },
+    readers: { hold: holdReader(store), save: saveReader(store) },
   }))
 }
 
 const readLog =
   ({ audit }: Store): Store['audit']['read'] =>
   async (...args) => {
-    await logReads.pass()
     const entries = await audit.read(...args)
     return isPadded ? entries.map((entry) => ({ ...entry, data: { ...entry.data, padding: PADDING } })) : entries
+  }
+
+const saveReader =
+  ({ readers }: Store): Store['readers']['save'] =>
+  async (...args) => {
+    await saves.pass()
+    return readers.save(...args)
   }
 
 const holdReader =
@@ -211,7 +217,7 @@ describe('what waits for the feed holds no place', () => {
   it('statistics and proofs', async () => {
     const { id } = await decide(server, { agent_id: 'agent:a', action: 'a.b' })
     await succeed(get(`/v1/audit/proof?decision_id=${id}`))
-    logReads.shut = true
+    saves.shut = true
     const later = await decide(server, { agent_id: 'agent:a', action: 'a.b' })
     const answers = ['/v1/stats', `/v1/audit/proof?decision_id=${later.id}`].flatMap((path) =>
       Array.from({ length: 4 }, () => get(path, busy)),
@@ -220,7 +226,7 @@ describe('what waits for the feed holds no place', () => {
     expect(holders()).toEqual({})
     await succeed(get('/v1/decisions', busy))
     await expectOtherIsServed()
-    logReads.open()
+    saves.open()
     for (const { status } of await Promise.all(answers)) expect(status).toBe(200)
     expect([holders(), waiters()]).toEqual([{}, {}])
   })
