@@ -16,7 +16,7 @@ import { readLogs } from '#server/use-cases/audit/log-reader'
 import { FROZEN } from '../running-server.js'
 import { withCalls } from '../with-calls.js'
 
-const ENTRY = { at: FROZEN.toISOString(), type: 'log.opened', subject: 'x' } as const
+const ENTRY = { at: FROZEN.toISOString(), type: 'signing_key.created', subject: 'x' } as const
 
 let dir: string
 let store: Store
