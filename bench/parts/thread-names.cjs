@@ -11,7 +11,6 @@ const TASKS = '/proc/self/task'
 const LONGEST = 15
 const WORKERS = [
   [/stores\/sqlite/, 'store writer'],
-  [/signer/, 'signer'],
   [/feed/, 'feed'],
 ]
 
