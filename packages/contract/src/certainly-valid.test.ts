@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
+import { inspect, isDeepStrictEqual } from 'node:util'
 import { OPERATIONS, type Operation } from '@countersign/contract/operations'
 import { SEED, seededRandom } from '@countersign/testkit'
 import { describe, expect, test } from 'vitest'
@@ -207,8 +207,10 @@ describe.each(BODIES)('$name', ({ name, schema }) => {
       const certain = certainlyValid(schema, body)
       if (certain === UNSURE) continue
       counts.certain += 1
-      if (!parsed.success || !isSame(certain, parsed.data))
+      if (!parsed.success || !isSame(certain, parsed.data)) {
         expect({ body, certain }).toEqual({ body, certain: parsed.data })
+        expect.unreachable(`The members of ${inspect(body)} come in another order.`)
+      }
     }
     if (name === DECIDE) expect(Math.min(counts.certain, counts.refused)).toBeGreaterThan(rounds / 10)
   })
@@ -227,12 +229,21 @@ test('no valid request for a decision needs the schema', () => {
   }
 })
 
+/** With members that are not enumerable. */
+function hiding(hidden: object, shown: object): object {
+  const members = Object.entries(hidden).map(([name, value]) => [name, { value, enumerable: false }] as const)
+  return Object.defineProperties({ ...shown }, Object.fromEntries(members))
+}
+
 test.each([
   ['converts', z.strictObject({ a: z.coerce.number() }), { a: '1' }],
   ['has a default', z.strictObject({ a: z.number().default(1) }), {}],
+  ['has a default that may be absent', z.strictObject({ a: z.number().default(1).optional() }), {}],
+  ['names numbers', z.strictObject({ a: z.enum({ A: 0, 0: 'A' }) }), { a: 'A' }],
   ['changes a text', z.strictObject({ a: z.string().trim() }), { a: ' x ' }],
   ['transforms', z.strictObject({ a: z.string().transform(Number) }), { a: '1' }],
   ['drops members', z.object({ a: z.string() }), { a: 'x', b: 1 }],
+  ['does not see a member', z.strictObject({ a: z.string() }), hiding({ a: 'x' }, { b: 1 })],
   ['chooses', z.strictObject({ a: z.union([z.string(), z.number()]) }), { a: 1 }],
 ])('a schema that %s is asked', (_, schema, body) => {
   expect(certainlyValid(schema, body)).toBe(UNSURE)

@@ -30,7 +30,7 @@ function shortcutOf(schema: z.core.$ZodType): Shortcut {
   const checks = [...own, ...(def.checks ?? [])]
   // A check with a condition, or a value that is converted first, is left to the schema.
   if (checks.some(({ _zod }) => _zod.def.when !== undefined) || 'coerce' in def) return unsure
-  return checked(typed(def), checks)
+  return checked(typed(schema), checks)
 }
 
 function isCheck(schema: z.core.$ZodType): schema is z.core.$ZodType & z.core.$ZodCheck {
@@ -38,7 +38,8 @@ function isCheck(schema: z.core.$ZodType): schema is z.core.$ZodType & z.core.$Z
 }
 
 /** Checks the type of a value, and of everything in it. */
-function typed(def: z.core.$ZodTypes['_zod']['def']): Shortcut {
+function typed(schema: z.core.$ZodType): Shortcut {
+  const { def } = schema._zod as z.core.$ZodTypes['_zod']
   switch (def.type) {
     case 'string':
       return (value) => (typeof value === 'string' ? value : UNSURE)
@@ -47,7 +48,7 @@ function typed(def: z.core.$ZodTypes['_zod']['def']): Shortcut {
     case 'boolean':
       return (value) => (typeof value === 'boolean' ? value : UNSURE)
     case 'enum': {
-      const values: ReadonlySet<unknown> = new Set(Object.values(def.entries))
+      const values = schema._zod.values ?? new Set()
       return (value) => (typeof value === 'string' && values.has(value) ? value : UNSURE)
     }
     case 'custom':
@@ -88,8 +89,10 @@ function objectOf(shape: z.core.$ZodShape): Shortcut {
   const members = Object.entries(shape).map(([name, schema]) => ({
     name,
     shortcut: shortcutOf(schema),
-    mayBeAbsent: schema._zod.def.type === 'optional',
+    mayBeAbsent: mayBeAbsent(schema),
   }))
+  // The schema would be asked in any case.
+  if (members.some(({ shortcut, mayBeAbsent }) => shortcut === unsure && !mayBeAbsent)) return unsure
   return (value) => {
     if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return UNSURE
     const given = value as Readonly<Record<string, unknown>>
@@ -105,12 +108,18 @@ function objectOf(shape: z.core.$ZodShape): Shortcut {
       output[name] = valid
       taken += 1
     }
-    return Object.keys(given).length === taken ? output : UNSURE
+    return Object.getOwnPropertyNames(given).length === taken ? output : UNSURE
   }
 }
 
+/** Whether it is left out without a value in its place. */
+function mayBeAbsent(schema: z.core.$ZodType): boolean {
+  const { def } = schema._zod as z.core.$ZodTypes['_zod']
+  return def.type === 'optional' && def.innerType._zod.optin === undefined
+}
+
 function checked(shortcut: Shortcut, checks: readonly z.core.$ZodCheck[]): Shortcut {
-  if (checks.length === 0) return shortcut
+  if (checks.length === 0 || shortcut === unsure) return shortcut
   return (value) => {
     const valid = shortcut(value)
     if (valid === UNSURE) return UNSURE
