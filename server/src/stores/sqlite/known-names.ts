@@ -14,7 +14,7 @@ export interface KnownNamesOptions {
   readonly capacity: number
   /** The pause between two pages. */
   readonly pageEveryMs: number
-  /** After this time, names that were too many are read again. */
+  /** The wait after too many names, or after a read that failed. */
   readonly retryMs: number
 }
 

@@ -60,6 +60,19 @@ export function readAllIdempotency(db: Connection, page: PageRequest): Promise<P
   })
 }
 
+/** Lists the names of all records, in the order in which they were written. */
+export function listNames(db: Connection, after: string | null, limit: number): Page<IdempotencyName> {
+  const rows = db.all(
+    'SELECT seq, key_id, operation, key FROM idempotency WHERE seq > ? ORDER BY seq LIMIT ?',
+    Number(after ?? 0),
+    limit,
+  )
+  const items = rows.map(({ key_id, operation, key }) => {
+    return { key_id: key_id as string, operation: operation as string, key: key as string }
+  })
+  return { items, next: rows.length < limit ? null : String(rows.at(-1)?.seq) }
+}
+
 const LARGEST_PURGE = 1000
 
 export function purgeIdempotency(db: Connection, now: string): number {
