@@ -127,7 +127,7 @@ export class RunningFeed implements FeedCalls {
     this.#recent = new RecentEntries(deps.store, { isShared, monotonicMs })
     const store = readingFrom(this.#recent, deps.store)
     this.#store = store
-    const readers = { store, holder: this.#holder, monotonicMs }
+    const readers = { store, checked: deps.store, holder: this.#holder, monotonicMs }
     const alarms = new BudgetAlarms({ ...readers, clock, raise: (alarm) => host.raise(alarm) })
     this.#webhooks = new Webhooks({
       ...readers,
@@ -140,7 +140,6 @@ export class RunningFeed implements FeedCalls {
     this.#statistics = new Statistics({ ...readers, clock, ...(!isShared && { saveEveryMs: SAVE_ALONE_EVERY_MS }) })
     this.#trees = new Trees({
       ...readers,
-      checked: deps.store,
       clock,
       log,
       memory: deps.memory,
@@ -233,6 +232,8 @@ export class RunningFeed implements FeedCalls {
   }
 
   acceptRewrite(): Promise<void> {
+    // The log as the store has it is accepted, and not as this process has written it.
+    this.#recent.forget()
     return this.#trees.acceptRewrite()
   }
 

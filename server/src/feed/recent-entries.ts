@@ -43,8 +43,9 @@ export class RecentEntries {
   #endsAtMs = Number.NEGATIVE_INFINITY
   /** Where the log of this process ended when the store was asked last. */
   #endInStore = 0
-  /** How often a write has failed. */
-  #failures = 0
+  /** How often a write has failed, or what is remembered was forgotten. */
+  #doubts = 0
+  #asking: Promise<readonly LogEnd[]> | null = null
 
   constructor(
     private readonly store: Pick<FeedStore, 'audit'>,
@@ -57,9 +58,16 @@ export class RecentEntries {
       this.#moveEnd({ log: run.log, next_index: run.from + run.documents.length })
     }
     this.#shrink()
-    if (isEndKnown) return
-    this.#failures += 1
-    this.#ends = null
+    if (!isEndKnown) this.#doubt()
+  }
+
+  /** From now on everything is read from the store, except later news. */
+  forget(): void {
+    this.#log = ''
+    this.#first = 0
+    this.#recent = []
+    this.#bytes = 0
+    this.#doubt()
   }
 
   /** As `AuditStore.read`. */
@@ -84,11 +92,27 @@ export class RecentEntries {
     if (isShared) return this.store.audit.listLogs()
     const nowMs = monotonicMs()
     if (this.#ends !== null && nowMs < this.#endsAtMs + ENDS_EVERY_MS) return this.#ends
-    const failures = this.#failures
+    // Readers that ask at the same time get one answer: a second one would look like news that were lost.
+    if (this.#asking !== null) return this.#asking
+    const asking = this.#askForEnds(nowMs).finally(() => {
+      if (this.#asking === asking) this.#asking = null
+    })
+    this.#asking = asking
+    return asking
+  }
+
+  async #askForEnds(nowMs: number): Promise<readonly LogEnd[]> {
+    const doubts = this.#doubts
+    const [toldLog, told] = [this.#log, this.#next]
     const ends = await this.store.audit.listLogs()
     // A write that failed during this read may have become durable after it.
-    if (failures !== this.#failures) return ends
+    if (doubts !== this.#doubts) return ends
     const own = ends.find(({ log }) => log === this.#log)
+    // What was told is durable, so another program has removed it.
+    if (this.#log === toldLog && (own?.next_index ?? 0) < told) {
+      this.forget()
+      return ends
+    }
     // Entries that the store has and the news do not tell yet are on their way, unless they were the last time, too.
     const isTold = this.#ends !== null && this.#next >= this.#endInStore
     this.#endInStore = own?.next_index ?? 0
@@ -96,6 +120,13 @@ export class RecentEntries {
     this.#ends = own === undefined ? ends : withEnd(ends, { ...own, next_index: next })
     this.#endsAtMs = nowMs
     return this.#ends
+  }
+
+  /** Later callers get no answer of the store that is older than this. */
+  #doubt(): void {
+    this.#doubts += 1
+    this.#ends = null
+    this.#asking = null
   }
 
   /** The index after the last entry that is kept. */

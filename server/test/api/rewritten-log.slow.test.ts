@@ -121,6 +121,18 @@ describe('a rewritten log', () => {
     expect(await verified()).toMatchObject({ result: 'intact', details: { root: { origin: root.origin } } })
   })
 
+  it('is signed as the store has it, also where the server that accepts it wrote it last', async () => {
+    const signed = await signedLog()
+    // More than the trees read at a time.
+    const later = await Promise.all(Array.from({ length: 300 }, () => decide(server, ALLOWED)))
+    const [last] = await everyItem(server, `/v1/audit?decision_id=${later.at(-1)?.id}`)
+    await signedSize(signed.log, last.index + 1)
+    await rewrite({ ...signed, index: last.index })
+    await expectRefused(signed.decision)
+    expect(await accept()).toEqual({ done: true })
+    expect(await verified()).toMatchObject({ result: 'intact' })
+  })
+
   it('is found when the trees are put back as they were before', async () => {
     const signed = await signedLog()
     const intruder = intruderOf(server.dataDir)

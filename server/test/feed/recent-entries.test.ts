@@ -7,13 +7,17 @@ import { drawsOf, SEED, seededRandom } from '@countersign/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { NewsDesk } from '#server/feed/news'
 import { RecentEntries, type RecentEntriesOptions, readingFrom } from '#server/feed/recent-entries'
+import { DeliveryReader } from '#server/feed/webhooks/delivery-reader'
+import { EventSource } from '#server/feed/webhooks/event-source'
 import { MutationWriter } from '#server/mutation-writer'
 import { StoreUnavailableError } from '#server/ports/store/errors'
 import type { FeedStore, Positions } from '#server/ports/store/feed'
 import type { CommitResult, Store } from '#server/ports/store/store'
+import { Connection } from '#server/stores/sqlite/driver'
 import { openSqliteStore } from '#server/stores/sqlite/open'
 import { readLogs } from '#server/use-cases/audit/log-reader'
 import { FROZEN } from '../running-server.js'
+import { idOf, webhookOf } from '../store-suite/index.js'
 import { withCalls } from '../with-calls.js'
 
 const ENTRY = { at: FROZEN.toISOString(), type: 'signing_key.created', subject: 'x' } as const
@@ -108,6 +112,20 @@ class OneReader {
   }
 }
 
+/** A reader at the end of a log with this many entries. */
+async function readerBehind(count: number): Promise<OneReader> {
+  const reader = new OneReader()
+  await write(count)
+  await tell(reader)
+  return reader
+}
+
+/** Tells the feed everything that was written, and lets a reader read it. */
+async function tell(reader: OneReader): Promise<void> {
+  desk.flush()
+  await reader.readToEnd()
+}
+
 async function stored(): Promise<readonly AuditEntry[]> {
   const { log } = await store.openLog()
   return store.audit.read(log, 0, 1_000_000)
@@ -133,17 +151,14 @@ describe('a reader that keeps up', () => {
   })
 
   it('does not read from the store what it is about to be told, though the store has it', async () => {
-    const reader = new OneReader()
-    await write(3)
-    desk.flush()
-    await reader.readToEnd()
+    const reader = await readerBehind(3)
     reads.length = 0
     for (let round = 0; round < 5; round += 1) {
       await write(7)
       nowMs += 1000
-      await reader.readToEnd()
-      desk.flush()
-      await reader.readToEnd()
+      // Several readers ask at the same time where the log ends.
+      await Promise.all([recent.listLogs(), reader.readToEnd(), recent.listLogs()])
+      await tell(reader)
     }
     expect(reads).toEqual([])
     expect(reader.entries).toEqual(await stored())
@@ -152,10 +167,7 @@ describe('a reader that keeps up', () => {
 
 describe('news that get lost', () => {
   it('are made up for when the store was asked twice where the log ends', async () => {
-    const reader = new OneReader()
-    await write(3)
-    desk.flush()
-    await reader.readToEnd()
+    const reader = await readerBehind(3)
     losesNews = true
     await write(2)
     desk.flush()
@@ -171,10 +183,7 @@ describe('news that get lost', () => {
 describe('a reader that falls behind', () => {
   it('gets what is no longer in memory from the store, and then goes on from memory', async () => {
     start({ limits: { entries: 20, bytes: 1e9 } })
-    const reader = new OneReader()
-    await write(1)
-    desk.flush()
-    await reader.readToEnd()
+    const reader = await readerBehind(1)
     for (let round = 0; round < 10; round += 1) {
       await write(10)
       desk.flush()
@@ -185,18 +194,14 @@ describe('a reader that falls behind', () => {
     expect(reader.entries).toEqual(await stored())
     reads.length = 0
     await write(20)
-    desk.flush()
-    await reader.readToEnd()
+    await tell(reader)
     expect(reads).toEqual([])
     expect(reader.entries).toEqual(await stored())
   })
 
   it('finds in memory no more bytes than allowed, and no page is larger than asked for', async () => {
     start({ limits: { entries: 1000, bytes: 10_000 } })
-    const reader = new OneReader()
-    await write(1)
-    desk.flush()
-    await reader.readToEnd()
+    const reader = await readerBehind(1)
     await write(100, { text: 'é'.repeat(400) })
     desk.flush()
     reads.length = 0
@@ -214,35 +219,87 @@ describe('a reader that falls behind', () => {
   })
 })
 
-describe('an entry whose write failed', () => {
-  it('is read if it became durable, and another one never', async () => {
-    const reader = new OneReader()
+describe('entries that somebody changes or removes in the store', () => {
+  /** Changes the store as another program does. */
+  function change(sql: string, ...values: readonly (string | number)[]): void {
+    const db = Connection.open(join(dir, 'countersign.db'))
+    db.execute('PRAGMA busy_timeout = 5000')
+    expect(db.run(sql, ...values)).toBe(1)
+    db.close()
+  }
+
+  it('are as in the store once what is in memory was forgotten', async () => {
+    await readerBehind(3)
+    const [{ log = '' } = {}] = await recent.listLogs()
+    change("UPDATE audit_entries SET document = json_set(document, '$.data.text', 'changed') WHERE log_index = ?", 1)
+    expect((await recent.read(log, 1, 1))[0]?.data).toEqual({})
+    recent.forget()
+    expect((await recent.read(log, 1, 1))[0]?.data).toEqual({ text: 'changed' })
     await write(2)
     desk.flush()
+    const reader = new OneReader()
     await reader.readToEnd()
+    expect(reader.entries).toEqual(await stored())
+  })
+
+  it('are missed at the next look when the last one is gone', async () => {
+    await readerBehind(3)
+    const [{ log = '' } = {}] = await recent.listLogs()
+    change('DELETE FROM audit_entries WHERE log_index = ?', 2)
+    nowMs += 1000
+    expect(await recent.listLogs()).toEqual([{ log, next_index: 2 }])
+    expect(await recent.read(log, 0, 10)).toEqual(await store.audit.read(log, 0, 10))
+  })
+})
+
+describe('a replay that begins while entries are on their way', () => {
+  it('ends after them', async () => {
+    await readerBehind(3)
+    await write(5)
+    const [since, until] = [FROZEN, new Date(FROZEN.getTime() + 1000)].map((at) => at.toISOString()) as [string, string]
+    const name = `replay/${idOf('whk', 1)}/1`
+    const { fence = 0 } = (await store.readers.hold(name, 'a holder', 1000)) ?? {}
+    const nothing = { deliveries: [], counts: [], nodes: [], checkpoints: [] }
+    await store.readers.save({ ...nothing, reader: { name, fence }, positions: {}, state: { since, until } })
+    const deps = {
+      holder: 'a holder',
+      monotonicMs: () => nowMs,
+      clock: { now: () => new Date(FROZEN.getTime() + nowMs) },
+    }
+    const source = new EventSource(feed)
+    const replay = new DeliveryReader({ ...deps, store: feed, checked: store, source }, name, { since, until })
+    expect(await replay.hold()).toBe(true)
+    await replay.read(() => webhookOf(1), 100)
+    expect(replay.isDone).toBe(false)
+    desk.flush()
+    source.beginTurn()
+    nowMs += 10_000
+    await replay.read(() => webhookOf(1), 100)
+    expect(replay.isDone).toBe(true)
+    expect((await store.readers.get(name))?.positions).toEqual({ [(await store.openLog()).log]: 8 })
+  })
+})
+
+describe('an entry whose write failed', () => {
+  it('is read if it became durable, and another one never', async () => {
+    const reader = await readerBehind(2)
     commitEnds = 'unwritten'
     await write(1, { lost: true })
-    desk.flush()
-    await reader.readToEnd()
+    await tell(reader)
     expect(reader.entries).toHaveLength(2)
     commitEnds = 'unanswered'
     await write(1, { late: true })
-    desk.flush()
-    await reader.readToEnd()
+    await tell(reader)
     expect(reader.entries.map(({ data }) => data)).toEqual([{}, {}, { late: true }])
     await write(2)
-    desk.flush()
-    await reader.readToEnd()
+    await tell(reader)
     expect(reader.entries).toEqual(await stored())
   })
 })
 
 describe('a write that fails while the store is asked where its logs end', () => {
   it('makes the answer count for nothing later', async () => {
-    const reader = new OneReader()
-    await write(2)
-    desk.flush()
-    await reader.readToEnd()
+    const reader = await readerBehind(2)
     nowMs += 1000
     let arrive = () => {}
     endsArrive = new Promise((resolve) => {
@@ -275,8 +332,7 @@ describe('on a store that others write to', () => {
     // Another process writes to its own log; here it is this one without telling.
     losesNews = true
     await write(3)
-    desk.flush()
-    await reader.readToEnd()
+    await tell(reader)
     expect(reader.entries).toEqual(await stored())
   })
 })

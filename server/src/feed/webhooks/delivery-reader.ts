@@ -11,6 +11,8 @@ import type { FailingRun } from './failing-run.js'
 
 export interface DeliveryReaderDeps extends ReaderDeps {
   readonly store: ReaderDeps['store'] & Pick<FeedStore, 'audit'>
+  /** The same store, without what this process remembers of it: entries that are durable are found at once. */
+  readonly checked: Pick<FeedStore, 'audit'>
   readonly clock: Clock
   readonly source: EventSource
 }
@@ -94,13 +96,14 @@ export class DeliveryReader {
       return false
     }
     if (held.fence === this.#fence) return true
-    const { store } = this.deps
+    const { store, checked } = this.deps
     const { since, until } = this.span
     const isBegun = held.state.is_begun === true && held.state.since === since && held.positions !== null
     const isOver = until !== null && held.positions === null
     if (!isBegun && !isOver && !(await this.mayBegin())) return false
     this.#at = isBegun ? (held.positions as Positions) : isOver ? {} : await positionsAt(store, since)
-    this.#end = until === null ? null : isOver ? {} : await positionsAt(store, until)
+    // Read once: entries that are still on their way to this thread belong to the span, too.
+    this.#end = until === null ? null : isOver ? {} : await positionsAt(checked, until)
     this.#failing = isBegun ? ((held.state.failing ?? null) as FailingRun | null) : null
     this.#isSaved = isBegun || isOver
     this.#hasMore = true

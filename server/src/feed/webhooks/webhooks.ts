@@ -10,6 +10,7 @@ import { EventSource } from './event-source.js'
 
 export interface WebhooksDeps
   extends Pick<EndpointDeps, 'disable' | 'random' | 'holder' | 'monotonicMs' | 'allowsPrivate' | 'resolve' | 'ca'>,
+    Pick<EndpointDeps, 'checked'>,
     Pick<EndpointDeps, 'connectTimeoutMs' | 'timeoutMs'> {
   readonly store: FeedStore
   readonly clock: Clock

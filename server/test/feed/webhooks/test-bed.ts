@@ -81,6 +81,7 @@ export class TestBed {
     const write = (level: string) => (_fields: object, message: string) => void this.lines.push({ level, message })
     return new Webhooks({
       store: this.feed,
+      checked: this.feed,
       clock: this.clock,
       log: { info: write('info'), warn: write('warn'), error: write('error') },
       holder: `holder ${this.#holders}`,
