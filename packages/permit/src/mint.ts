@@ -24,8 +24,7 @@ export function mintPermit(key: SigningKey, claims: PermitClaims): Promise<strin
 }
 
 /**
- * Signs a permit on the calling thread: returns the same token as `mintPermit`, in less CPU
- * time.
+ * Signs a permit on the calling thread: returns the same token as `mintPermit`, in less CPU time.
  *
  * @throws TypeError as `mintPermit` does
  */

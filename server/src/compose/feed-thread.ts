@@ -18,7 +18,7 @@ export interface FeedThreadData {
   readonly allowsPrivate: boolean
   readonly issuer: string
   readonly isShared: boolean
-  /** One number: of the news that this thread has not received yet. */
+  /** One number: how many messages with news this thread has not received yet. */
   readonly unread: SharedArrayBuffer
   /** The server's time, in milliseconds since 1970. */
   readonly nowMs: number

@@ -99,7 +99,7 @@ function feedHost({ clock, ids, store, writer, changes, signer, metrics }: Core)
 
 /** Runs the feed in its own thread. A thread that ends is started again, and its work continues from the store. */
 class FeedThread {
-  /** The number of news that the thread has not received yet. */
+  /** How many messages with news the thread has not received yet. */
   readonly #unread = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
   #thread!: Worker
   calls!: ThreadCalls

@@ -1,4 +1,4 @@
-/** The feed of a server knows what the server writes: it reads the log only when it is behind. */
+/** The feed gets the entries of its own server from memory: it reads none of them from the store. */
 import { parseCheckpoint, parseNote } from '@countersign/audit-log'
 import { until } from '@countersign/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'

@@ -1,6 +1,6 @@
 /**
- * Counts decisions and money, as a reader of the audit log. Durable counts are always right: counts and positions are
- * saved together, and no count includes an entry twice that a crash repeats.
+ * Counts decisions and money, as a reader of the audit log. Durable counts are always right: each count names the entries
+ * that it includes, so it includes none twice that a crash repeats.
  */
 import { STATS_INTERVALS, type StatsInterval } from '@countersign/contract'
 import type { Clock } from '../../ports/clock.js'

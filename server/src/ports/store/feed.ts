@@ -5,8 +5,8 @@
  * What every adapter promises:
  * - A reader belongs to one holder at a time. `save` of a holder that has lost its reader to another writes no position
  *   and no count, and returns false.
- * - The positions of a batch never become durable before the rest of it. So a crash repeats work, and skips none. The
- *   counts become durable together with the positions, so nothing is counted twice.
+ * - The positions of a batch never become durable before the rest of it. So a crash repeats work, and skips none. Counts
+ *   may become durable before the positions: each count names the entries that it includes, so nothing is counted twice.
  * - The same applies to nodes and checkpoints: they become durable together with the positions, and never change.
  * - `save` may be repeated with the same batch, and then changes nothing more. Whether a rejected one became durable is
  *   unknown: its holder then holds the reader again, and continues from the positions that this returns.
