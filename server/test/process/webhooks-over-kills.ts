@@ -71,6 +71,8 @@ export async function webhooksOverKills({ env: given = {}, events: eventCount, k
   const perKill = Math.ceil(eventCount / kills / 2)
   for (let kill = 0; kill < kills; kill += 1) {
     const target = server
+    // The load leads to more than this, however slow it is: each of its decisions is an event.
+    const wanted = all.receiver.received.length + 1 + Math.floor(random() * Math.min(60, perKill / 2))
     const load = Promise.all(
       Array.from({ length: CLIENTS }, async (_, client) => {
         for (let i = 0; i < perKill / CLIENTS; i += 1) await decideAndConfirm(target, `${kill}-${client}-${i}`, random)
@@ -78,7 +80,6 @@ export async function webhooksOverKills({ env: given = {}, events: eventCount, k
     )
     // In the middle of it, or of what is sent after it.
     if (kill % 2 === 0) await load
-    const wanted = all.receiver.received.length + 1 + Math.floor(random() * 60)
     await until('further deliveries', () => (all.receiver.received.length >= wanted ? true : undefined), ALL_WITHIN_MS)
     server.process.kill('SIGKILL')
     await server.end()
