@@ -3,6 +3,12 @@ import type { Log } from '../ports/log.js'
 
 /** The buffer for a slow reader, in bytes. Lines that do not fit are dropped. */
 const BACKLOG_BYTES = 4 * 1024 * 1024
+/**
+ * A write wakes another thread, and then this one. It has all lines of this time, or this many bytes, which a pipe takes at
+ * once even with a line more.
+ */
+const GATHER_MS = 20
+const GATHERED_BYTES = 3072
 /** Members that are redacted in every line, at the top level or one below. */
 const SECRETS = ['authorization', 'key']
 
@@ -28,8 +34,33 @@ function mayHoldSecrets(fields: object): boolean {
   return Object.entries(fields).some(([name, value]) => typeof value === 'object' || SECRETS.includes(name))
 }
 
+/** When the process exits, it writes what is left. */
 function standardOutput(): pino.DestinationStream {
-  const output = pino.destination({ dest: 1, sync: false, maxLength: BACKLOG_BYTES })
+  const output = pino.destination({ dest: 1, sync: false, minLength: GATHERED_BYTES, maxLength: BACKLOG_BYTES })
+  let unwrittenBytes = 0
+  let timer: NodeJS.Timeout | null = null
+  const flushSoon = () => {
+    timer ??= setTimeout(() => {
+      timer = null
+      if (unwrittenBytes > 0) output.flush()
+    }, GATHER_MS).unref()
+  }
   output.on('error', () => {})
-  return output
+  output.on('write', (bytes) => {
+    unwrittenBytes -= bytes
+  })
+  output.on('drop', (line) => {
+    unwrittenBytes -= Buffer.byteLength(line)
+  })
+  // During a write, a flush does nothing.
+  output.on('drain', () => {
+    if (unwrittenBytes > 0) flushSoon()
+  })
+  return {
+    write(line) {
+      unwrittenBytes += Buffer.byteLength(line)
+      output.write(line)
+      flushSoon()
+    },
+  }
 }

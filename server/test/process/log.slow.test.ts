@@ -68,6 +68,20 @@ describe('the log', () => {
     await until('its line', () => server.lines.find(({ msg }) => msg === 'not answered: the caller has disconnected'))
   })
 
+  it('comes in few writes, and soon: no line wakes a thread of its own', async () => {
+    const server = await ShippedServer.start({ dataDir: newDirectory() })
+    const written: string[] = []
+    server.process.stdout?.on('data', (text: string) => void written.push(text))
+    const started = performance.now()
+    for (let i = 0; i < 300; i += 1) await server.call('GET', '/v1/keys/self')
+    const lines = () => server.lines.filter(({ path }) => path === '/v1/keys/self')
+    await until('the last line', () => lines().length === 300)
+    const elapsedMs = performance.now() - started
+    const bytes = written.join('').length
+    // A pipe may hand over a write in two pieces.
+    expect(written.length).toBeLessThanOrEqual(2 * (elapsedMs / 20 + bytes / 3072 + 1))
+  })
+
   it('has no secret in it at any level, nor has standard error', async () => {
     const dataDir = newDirectory()
     const env = { LOG_LEVEL: 'trace', METRICS_TOKEN: 'a-token-for-the-metrics', COUNTERSIGN_BOOTSTRAP_KEY: '' }
