@@ -38,10 +38,12 @@ function mayHoldSecrets(fields: object): boolean {
 function standardOutput(): pino.DestinationStream {
   const output = pino.destination({ dest: 1, sync: false, minLength: GATHERED_BYTES, maxLength: BACKLOG_BYTES })
   let unwrittenBytes = 0
-  let timer: NodeJS.Timeout | null = null
+  let isFlushDue = false
   const flushSoon = () => {
-    timer ??= setTimeout(() => {
-      timer = null
+    if (isFlushDue) return
+    isFlushDue = true
+    setTimeout(() => {
+      isFlushDue = false
       if (unwrittenBytes > 0) output.flush()
     }, GATHER_MS).unref()
   }

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
 import { bootstrapKeyPath, hasBootstrapKey } from '../adapters/bootstrap-key-file.js'
 import { jsonLog } from '../adapters/json-log.js'
 import { systemClock } from '../adapters/system-clock.js'
@@ -46,6 +47,7 @@ export async function serve({ acceptLoss = false }: { readonly acceptLoss?: bool
     process.exit(EXIT.ok)
   }
   await reportReady(started, config, isTerminal, log)
+  collectYoungAlone()
   await stopSignal
   try {
     await started.stop()
@@ -57,6 +59,15 @@ export async function serve({ acceptLoss = false }: { readonly acceptLoss?: bool
   // An export in progress would keep the process alive for as long as its collector may take.
   if (exportOfSpans(config).url !== null) process.exit(EXIT.ok)
   return EXIT.ok
+}
+
+/**
+ * Lets each thread collect its young garbage without the helper threads of V8. They have a few hundred kilobytes to look at,
+ * less work than waking them is, and the thread would wait until each of them gets a CPU. A start is over before: other
+ * flags than those of Node's own compiled code make it compile that code again.
+ */
+function collectYoungAlone(): void {
+  setFlagsFromString('--no-parallel-scavenge')
 }
 
 /** A shared store is cleaned up by the other servers, or by the next start. */
