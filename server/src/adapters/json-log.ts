@@ -5,18 +5,23 @@ import type { Log } from '../ports/log.js'
 const BACKLOG_BYTES = 4 * 1024 * 1024
 /**
  * A write wakes another thread, and then this one. It has all lines of this time, or this many bytes, which a pipe takes at
- * once even with a line more.
+ * once even with a line more. Only a warning or an error does not wait.
  */
 const GATHER_MS = 20
 const GATHERED_BYTES = 3072
 /** Members that are redacted in every line, at the top level or one below. */
 const SECRETS = ['authorization', 'key']
 
+interface LineOutput extends pino.DestinationStream {
+  /** Writes what was gathered. */
+  readonly flush?: () => void
+}
+
 /**
  * Writes JSON lines to standard output, one object per line. When the log cannot be written (a full disk, a reader that
  * hangs or is gone), lines are lost and the server continues: the audit log is the record.
  */
-export function jsonLog(level: string, output: pino.DestinationStream = standardOutput()): Log {
+export function jsonLog(level: string, output: LineOutput = standardOutput()): Log {
   const timestamp = pino.stdTimeFunctions.isoTime
   const settings = { level, base: null, timestamp, formatters: { level: (label: string) => ({ level: label }) } }
   const plain = pino(settings, output)
@@ -24,8 +29,14 @@ export function jsonLog(level: string, output: pino.DestinationStream = standard
   const logFor = (fields: object) => (mayHoldSecrets(fields) ? redacting : plain)
   return {
     info: (fields, message) => logFor(fields).info(fields, message),
-    warn: (fields, message) => logFor(fields).warn(fields, message),
-    error: (fields, message) => logFor(fields).error(fields, message),
+    warn(fields, message) {
+      logFor(fields).warn(fields, message)
+      output.flush?.()
+    },
+    error(fields, message) {
+      logFor(fields).error(fields, message)
+      output.flush?.()
+    },
   }
 }
 
@@ -35,16 +46,20 @@ function mayHoldSecrets(fields: object): boolean {
 }
 
 /** When the process exits, it writes what is left. */
-function standardOutput(): pino.DestinationStream {
+function standardOutput(): LineOutput {
   const output = pino.destination({ dest: 1, sync: false, minLength: GATHERED_BYTES, maxLength: BACKLOG_BYTES })
   let unwrittenBytes = 0
   let isFlushDue = false
+  let isUrgent = false
+  const flush = () => {
+    if (unwrittenBytes > 0) output.flush()
+  }
   const flushSoon = () => {
     if (isFlushDue) return
     isFlushDue = true
     setTimeout(() => {
       isFlushDue = false
-      if (unwrittenBytes > 0) output.flush()
+      flush()
     }, GATHER_MS).unref()
   }
   output.on('error', () => {})
@@ -56,13 +71,19 @@ function standardOutput(): pino.DestinationStream {
   })
   // During a write, a flush does nothing.
   output.on('drain', () => {
-    if (unwrittenBytes > 0) flushSoon()
+    if (isUrgent) flush()
+    else if (unwrittenBytes > 0) flushSoon()
+    isUrgent = false
   })
   return {
     write(line) {
       unwrittenBytes += Buffer.byteLength(line)
       output.write(line)
       flushSoon()
+    },
+    flush() {
+      isUrgent = true
+      flush()
     },
   }
 }
