@@ -23,8 +23,12 @@ export function openOlderStore(dataDir: string): Promise<Store> {
 
 function older(mutation: Mutation): Mutation {
   const { change, entry } = mutation
-  const written = entry && olderEntry(entry)
-  return { ...mutation, change: olderChange(change, written), entry: written }
+  if (entry === null) return mutation
+  const written = olderEntry(entry)
+  // The feed is told of the entry itself, which must be the one in the store.
+  for (const member of Object.keys(entry)) Reflect.deleteProperty(entry, member)
+  Object.assign(entry, written)
+  return { ...mutation, change: olderChange(change, entry), entry }
 }
 
 function olderEntry(entry: AuditEntry): AuditEntry {
@@ -48,8 +52,8 @@ function olderData({ type }: AuditEntry, data: JsonObject): JsonObject {
   return data.grace_seconds === undefined ? {} : { grace_seconds: data.grace_seconds }
 }
 
-function olderChange(change: Mutation['change'], entry: AuditEntry | null): Mutation['change'] {
-  if (change.kind === 'decision.create' && entry !== null)
+function olderChange(change: Mutation['change'], entry: AuditEntry): Mutation['change'] {
+  if (change.kind === 'decision.create')
     return { ...change, decision: { ...change.decision, audit: { ...change.decision.audit, leaf: entry.leaf } } }
   if (change.kind === 'webhook.write') {
     const { salt: _, ...webhook } = change.webhook
